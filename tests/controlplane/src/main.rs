@@ -1,0 +1,2 @@
+//! The real control plane as the judge of kubectl-pdb.
+fn main() {}
