@@ -1,7 +1,29 @@
 //! What `kubectl drain`, the eviction endpoint and the scheduler will say, before they say it.
+//!
+//! One way through:
+//!
+//! ```text
+//! flags ──► cli ──► commands: which kinds the answer needs, then
+//!
+//!   cluster  (live API, GET only) ─┐
+//!   file     (List, YAML, stdin)  ─┴─ wire items ──► snapshot   immutable, interned, indexed, with its own `now` and its gaps
+//!                                                       │
+//!                          budget ◄── sched ◄── drain, pending  pure functions: snapshot → facts. No I/O, no clock, no async
+//!                                                       ▼
+//!                                                    report     the JSON contract: plain serde structs
+//!                                                       │
+//!                                    render:  table · wide · json · yaml · name
+//! ```
+//!
+//! Imports go one way: wire ← snapshot ← budget ← sched ← drain, pending ← report ← render. Only `cluster` knows the
+//! network, behind the feature `live`; only `render` knows colour and width.
+#![recursion_limit = "512"]
 
 #[cfg(feature = "live")]
 pub mod cluster;
 pub mod duration;
 pub mod error;
+pub mod finding;
 pub mod logging;
+pub mod snapshot;
+pub mod wire;

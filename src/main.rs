@@ -1,1 +1,3 @@
+//! The `kubectl-pdb` executable.
+
 fn main() {}

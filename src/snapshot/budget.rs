@@ -1,0 +1,99 @@
+//! PodDisruptionBudgets as they are kept.
+
+use super::intern::{Interner, Str};
+use super::meta::Meta;
+use super::pod::Condition;
+use super::selector::LabelSelector;
+use crate::wire::policy as wire;
+use crate::wire::scalar::IntOrString;
+use jiff::Timestamp;
+
+/// A PodDisruptionBudget.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budget {
+    /// Names, labels, owner, age.
+    pub meta: Meta,
+    /// The rule it sets.
+    pub rule: Rule,
+    /// Which pods it covers.
+    pub selector: LabelSelector,
+    /// `AlwaysAllow` rather than `IfHealthyBudget`: a pod that is not Ready may always be evicted.
+    pub always_allow_unhealthy: bool,
+    /// The policy as written; `None` where absent.
+    pub unhealthy_policy: Option<Str>,
+    /// What the disruption controller wrote last.
+    pub status: BudgetStatus,
+}
+
+/// The rule of a budget. The API allows at most one of the two.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rule {
+    /// So many must stay healthy.
+    MinAvailable(IntOrString),
+    /// So many may be missing.
+    MaxUnavailable(IntOrString),
+    /// Neither is set.
+    None,
+}
+
+/// What the disruption controller wrote last.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BudgetStatus {
+    /// The generation it speaks of; `None` before the first successful sync.
+    pub observed_generation: Option<i64>,
+    /// Pods granted to an eviction and not yet seen terminating: name, when.
+    pub disrupted_pods: Box<[(Str, Option<Timestamp>)]>,
+    /// How many may go.
+    pub disruptions_allowed: i32,
+    /// How many are healthy.
+    pub current_healthy: i32,
+    /// How many must be.
+    pub desired_healthy: i32,
+    /// How many are counted on.
+    pub expected_pods: i32,
+    /// Conditions, DisruptionAllowed among them.
+    pub conditions: Box<[Condition]>,
+}
+
+impl Budget {
+    /// Reads the wire form.
+    pub fn read(w: wire::PodDisruptionBudget, i: &mut Interner) -> Self {
+        let spec = w.spec.unwrap_or_default();
+        let status = w.status.unwrap_or_default();
+        Self {
+            meta: Meta::read(w.metadata, i),
+            // The controller looks at maxUnavailable first.
+            rule: match (spec.max_unavailable, spec.min_available) {
+                (Some(max), _) => Rule::MaxUnavailable(max),
+                (None, Some(min)) => Rule::MinAvailable(min),
+                (None, None) => Rule::None,
+            },
+            selector: LabelSelector::read(spec.selector.as_ref(), i),
+            always_allow_unhealthy: spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow"),
+            unhealthy_policy: spec.unhealthy_pod_eviction_policy.as_deref().map(|p| i.str(p)),
+            status: BudgetStatus {
+                observed_generation: status.observed_generation,
+                disrupted_pods: status.disrupted_pods.iter().map(|(n, t)| (i.str(n), t.timestamp())).collect(),
+                disruptions_allowed: status.disruptions_allowed.unwrap_or_default(),
+                current_healthy: status.current_healthy.unwrap_or_default(),
+                desired_healthy: status.desired_healthy.unwrap_or_default(),
+                expected_pods: status.expected_pods.unwrap_or_default(),
+                conditions: status
+                    .conditions
+                    .iter()
+                    .map(|c| Condition::read(&c.type_, &c.status, c.last_transition_time, &c.reason, &c.message, i))
+                    .collect(),
+            },
+        }
+    }
+
+    /// The DisruptionAllowed condition.
+    pub fn condition(&self) -> Option<&Condition> {
+        self.status.conditions.iter().find(|c| &*c.kind == "DisruptionAllowed")
+    }
+
+    /// Whether the last sync of the disruption controller is reported as failed.
+    pub fn reports_sync_failed(&self) -> bool {
+        self.condition().is_some_and(|c| &*c.reason == "SyncFailed")
+    }
+}

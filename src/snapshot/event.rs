@@ -1,0 +1,82 @@
+//! Events of both APIs in one shape.
+
+use super::intern::{Interner, Str};
+use super::meta::Meta;
+use crate::wire::events as wire;
+use jiff::Timestamp;
+
+/// What happened to an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Names and age of the event itself.
+    pub meta: Meta,
+    /// The kind of the object it is about.
+    pub kind: Str,
+    /// The namespace of the object; `None` outside namespaces.
+    pub namespace: Option<Str>,
+    /// The name of the object.
+    pub name: Str,
+    /// The uid of the object, where given.
+    pub uid: Option<Str>,
+    /// A word: `FailedScheduling`, `FailedCreate` …
+    pub reason: Str,
+    /// A sentence.
+    pub message: Str,
+    /// Whether it is a warning.
+    pub warning: bool,
+    /// Who says so.
+    pub reporter: Str,
+    /// How often.
+    pub count: i32,
+    /// When it was seen last: the newest of all its times, as today's scheduler leaves `lastTimestamp` empty.
+    pub last_seen: Option<Timestamp>,
+}
+
+impl Event {
+    /// Reads the core API's form.
+    pub fn read(w: wire::Event, i: &mut Interner) -> Self {
+        let about = w.involved_object.unwrap_or_default();
+        let source = w.source.unwrap_or_default().component;
+        let series = w.series.unwrap_or_default();
+        let meta = Meta::read(w.metadata, i);
+        let times = [w.first_timestamp, w.last_timestamp, w.event_time, series.last_observed_time];
+        Self {
+            kind: i.str(&about.kind),
+            namespace: i.opt(&about.namespace),
+            name: i.str(&about.name),
+            uid: i.opt(&about.uid),
+            reason: i.str(&w.reason),
+            message: i.str(&w.message),
+            warning: w.type_ == "Warning",
+            reporter: i.str(if w.reporting_component.is_empty() { &source } else { &w.reporting_component }),
+            count: series.count.or(w.count).unwrap_or(1),
+            last_seen: times.into_iter().flatten().filter_map(|t| t.timestamp()).max().or(meta.created),
+            meta,
+        }
+    }
+
+    /// Reads the newer API's form.
+    pub fn read_events_v1(w: wire::EventsV1Event, i: &mut Interner) -> Self {
+        let core = wire::Event {
+            metadata: w.metadata,
+            involved_object: w.regarding,
+            reason: w.reason,
+            message: w.note,
+            source: None,
+            first_timestamp: w.deprecated_first_timestamp,
+            last_timestamp: w.deprecated_last_timestamp,
+            count: w.deprecated_count,
+            type_: w.type_,
+            event_time: w.event_time,
+            series: w.series,
+            reporting_component: w.reporting_controller,
+        };
+        Self::read(core, i)
+    }
+}
+
+impl super::table::HasMeta for Event {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+}

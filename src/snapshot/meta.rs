@@ -1,0 +1,138 @@
+//! What every object has: names, labels, owner, age.
+
+use super::intern::{Interner, Map, Str};
+use crate::wire::meta::ObjectMeta;
+use jiff::Timestamp;
+
+/// The part of an object's metadata that answers depend on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Meta {
+    /// `None` for an object outside namespaces.
+    pub namespace: Option<Str>,
+    /// The object's name.
+    pub name: Str,
+    /// `None` where the input has none.
+    pub uid: Option<Str>,
+    /// Counts the changes of the spec.
+    pub generation: i64,
+    /// Labels, sorted.
+    pub labels: Map,
+    /// Only those annotations that some answer depends on: see [`KEPT_ANNOTATIONS`].
+    pub annotations: Map,
+    /// The owner with `controller: true`.
+    pub controller: Option<OwnerRef>,
+    /// The first other owner (some operators own their budgets without being the controller).
+    pub owner: Option<OwnerRef>,
+    /// When it was made.
+    pub created: Option<Timestamp>,
+    /// Set while the object is being deleted: the time by which it should be gone.
+    pub deleted: Option<Timestamp>,
+    /// Seconds of grace that were given at its deletion.
+    pub deletion_grace: Option<i64>,
+    /// What has to happen before a deletion ends.
+    pub finalizers: Box<[Str]>,
+}
+
+/// A reference to an owner.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OwnerRef {
+    /// The owner's API group, empty for the core group.
+    pub group: Str,
+    /// The owner's API version, without its group.
+    pub version: Str,
+    /// The owner's kind.
+    pub kind: Str,
+    /// The owner's name.
+    pub name: Str,
+    /// The owner's uid.
+    pub uid: Str,
+}
+
+/// Annotations that some answer depends on: exact names, and prefixes that end in `/` or `.`. All others are dropped
+/// as they are read and never written to a snapshot: they may hold secrets, and they are large.
+pub const KEPT_ANNOTATIONS: &[&str] = &[
+    "argocd.argoproj.io/tracking-id",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes",
+    "deployment.kubernetes.io/revision",
+    "eks.amazonaws.com/role-arn",
+    "elbv2.k8s.aws/pod-readiness-gate-inject",
+    "karpenter.sh/do-not-disrupt",
+    "kubernetes.io/config.mirror",
+    "meta.helm.sh/release-name",
+    "meta.helm.sh/release-namespace",
+    "operator.cluster.x-k8s.io/",
+    "pv.kubernetes.io/provisioned-by",
+    "reloader.stakater.com/",
+    "configmap.reloader.stakater.com/",
+    "secret.reloader.stakater.com/",
+    "scheduler.alpha.kubernetes.io/",
+    "storageclass.kubernetes.io/is-default-class",
+    "volume.beta.kubernetes.io/storage-class",
+    "volume.kubernetes.io/selected-node",
+    "volume.kubernetes.io/storage-provisioner",
+    "storage.alpha.kubernetes.io/migrated-plugins",
+    "kueue.x-k8s.io/",
+];
+
+/// Whether an annotation is kept.
+pub fn keeps_annotation(name: &str) -> bool {
+    KEPT_ANNOTATIONS.iter().any(|k| if k.ends_with('/') { name.starts_with(k) } else { name == *k })
+}
+
+impl Meta {
+    /// The kept part of the wire form.
+    pub fn read(wire: Option<ObjectMeta>, i: &mut Interner) -> Self {
+        let mut wire = wire.unwrap_or_default();
+        wire.annotations.retain(|k, _| keeps_annotation(k));
+        let mut owner = None;
+        let mut controller = None;
+        for r in &wire.owner_references {
+            let (group, version) = r.api_version.rsplit_once('/').unwrap_or(("", &r.api_version));
+            let read = OwnerRef {
+                group: i.str(group),
+                version: i.str(version),
+                kind: i.str(&r.kind),
+                name: i.str(&r.name),
+                uid: i.str(&r.uid),
+            };
+            if r.controller && controller.is_none() {
+                controller = Some(read);
+            } else if owner.is_none() {
+                owner = Some(read);
+            }
+        }
+        Self {
+            namespace: i.opt(&wire.namespace),
+            name: i.str(&wire.name),
+            uid: i.opt(&wire.uid),
+            generation: wire.generation.unwrap_or_default(),
+            labels: i.map(&wire.labels),
+            annotations: i.map(&wire.annotations),
+            controller,
+            owner,
+            created: wire.creation_timestamp.and_then(|t| t.timestamp()),
+            deleted: wire.deletion_timestamp.and_then(|t| t.timestamp()),
+            deletion_grace: wire.deletion_grace_period_seconds,
+            finalizers: i.strs(&wire.finalizers),
+        }
+    }
+
+    /// The namespace, empty for an object outside namespaces.
+    pub fn ns(&self) -> &str {
+        self.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// `namespace/name`, or the name alone outside namespaces.
+    pub fn path(&self) -> String {
+        match &self.namespace {
+            Some(ns) => format!("{ns}/{}", self.name),
+            None => self.name.to_string(),
+        }
+    }
+
+    /// Whether the object is being deleted.
+    pub fn is_terminating(&self) -> bool {
+        self.deleted.is_some()
+    }
+}

@@ -1,0 +1,206 @@
+//! What is known of a cluster at one moment: immutable, interned, indexed, with its own `now` and its gaps.
+
+pub mod budget;
+pub mod builder;
+pub mod coverage;
+pub mod custom;
+pub mod event;
+pub mod intern;
+pub mod kinds;
+pub mod meta;
+pub mod node;
+pub mod object;
+pub mod pod;
+pub mod quantity;
+pub mod read_pod;
+pub mod selector;
+pub mod table;
+pub mod version;
+pub mod workload;
+
+pub use intern::{Map, Str};
+pub use kinds::Kind;
+pub use table::Table;
+
+use crate::wire;
+use budget::Budget;
+use coverage::Coverage;
+use custom::Custom;
+use event::Event;
+use jiff::Timestamp;
+use meta::{Meta, OwnerRef};
+use node::Node;
+use object::Object;
+use pod::Pod;
+use std::collections::HashMap;
+use std::sync::Arc;
+use version::Version;
+use workload::Workload;
+
+/// A Namespace.
+pub type Namespace = Object<wire::core::Namespace>;
+/// A PersistentVolumeClaim.
+pub type Claim = Object<wire::core::PersistentVolumeClaim>;
+/// A PersistentVolume.
+pub type Volume = Object<wire::core::PersistentVolume>;
+/// A StorageClass.
+pub type StorageClass = Object<wire::storage::StorageClass>;
+/// A PriorityClass.
+pub type PriorityClass = Object<wire::policy::PriorityClass>;
+/// A HorizontalPodAutoscaler.
+pub type Autoscaler = Object<wire::apps::HorizontalPodAutoscaler>;
+
+/// Where a snapshot came from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Source {
+    /// Files it was read from, as the user named them; empty for a live cluster.
+    pub files: Vec<String>,
+    /// The kubeconfig context of a live cluster.
+    pub context: Option<String>,
+    /// The URL of the API server.
+    pub server: Option<String>,
+    /// The server's version as it calls itself, such as `v1.36.3`.
+    pub server_version: Option<String>,
+}
+
+/// A cluster at one moment. Cloning is cheap: the tables are shared until one is changed.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "a table for each kind, named as the kind is")]
+pub struct Snapshot {
+    /// The time all answers speak of.
+    pub now: Timestamp,
+    /// Where it came from.
+    pub source: Source,
+    /// What was read and what could not be.
+    pub coverage: Coverage,
+    pub pods: Table<Pod>,
+    pub nodes: Table<Node>,
+    pub budgets: Table<Budget>,
+    /// Controllers of pods, of every kind; those that share a name differ by kind.
+    pub workloads: Table<Workload>,
+    pub customs: Table<Custom>,
+    pub events: Table<Event>,
+    pub namespaces: Table<Namespace>,
+    pub autoscalers: Table<Autoscaler>,
+    pub priority_classes: Table<PriorityClass>,
+    pub claims: Table<Claim>,
+    pub volumes: Table<Volume>,
+    pub storage_classes: Table<StorageClass>,
+    pub csi_nodes: Table<Object<wire::storage::CSINode>>,
+    pub csi_drivers: Table<Object<wire::storage::CSIDriver>>,
+    pub csi_capacities: Table<Object<wire::storage::CSIStorageCapacity>>,
+    pub volume_attachments: Table<Object<wire::storage::VolumeAttachment>>,
+    pub resource_claims: Table<Object<wire::resource::ResourceClaim>>,
+    pub resource_slices: Table<Object<wire::resource::ResourceSlice>>,
+    pub device_classes: Table<Object<wire::resource::DeviceClass>>,
+    pub quotas: Table<Object<wire::core::ResourceQuota>>,
+    pub limit_ranges: Table<Object<wire::core::LimitRange>>,
+    pub service_accounts: Table<Object<wire::core::ServiceAccount>>,
+    pub services: Table<Object<wire::core::Service>>,
+    pub endpoint_slices: Table<Object<wire::events::EndpointSlice>>,
+    pub validating_webhooks: Table<Object<wire::policy::ValidatingWebhookConfiguration>>,
+    pub mutating_webhooks: Table<Object<wire::policy::MutatingWebhookConfiguration>>,
+    pub definitions: Table<Object<wire::crd::CustomResourceDefinition>>,
+    index: Arc<Index>,
+}
+
+/// Look-ups that the order of the tables does not give. Positions in the tables of pods and workloads.
+#[derive(Debug, Default)]
+struct Index {
+    pods_by_node: HashMap<Str, Vec<u32>>,
+    pods_by_controller: HashMap<Str, Vec<u32>>,
+    workloads_by_uid: HashMap<Str, u32>,
+}
+
+impl Index {
+    fn new(pods: &Table<Pod>, workloads: &Table<Workload>) -> Self {
+        let mut index = Self::default();
+        for (at, pod) in (0u32..).zip(pods.iter()) {
+            if let Some(node) = &pod.node {
+                index.pods_by_node.entry(node.clone()).or_default().push(at);
+            }
+            if let Some(owner) = &pod.meta.controller {
+                index.pods_by_controller.entry(owner.uid.clone()).or_default().push(at);
+            }
+        }
+        index.workloads_by_uid =
+            (0u32..).zip(workloads.iter()).filter_map(|(at, w)| Some((w.meta.uid.clone()?, at))).collect();
+        index
+    }
+}
+
+impl Snapshot {
+    /// The minor version of Kubernetes to judge by: the server's, else the newest kubelet's, else the newest known.
+    pub fn minor(&self) -> u32 {
+        let server = self.source.server_version.as_deref().and_then(Version::parse);
+        let kubelets = || self.nodes.iter().filter_map(|n| Version::parse(n.kubelet_version.as_deref()?)).max();
+        server.or_else(kubelets).map_or(version::NEWEST_MINOR, |v| v.minor)
+    }
+
+    /// The pods bound to a node, in order of namespace and name; finished and terminating ones included.
+    pub fn pods_on(&self, node: &str) -> impl Iterator<Item = &Arc<Pod>> {
+        self.at(self.index.pods_by_node.get(node))
+    }
+
+    /// The pods whose controller has this uid.
+    pub fn pods_of(&self, controller_uid: &str) -> impl Iterator<Item = &Arc<Pod>> {
+        self.at(self.index.pods_by_controller.get(controller_uid))
+    }
+
+    fn at(&self, positions: Option<&Vec<u32>>) -> impl Iterator<Item = &Arc<Pod>> {
+        positions.into_iter().flatten().filter_map(|at| self.pods.get(*at as usize))
+    }
+
+    /// The workload of a kind, namespace and name.
+    pub fn workload(&self, kind: &str, ns: &str, name: &str) -> Option<&Arc<Workload>> {
+        let from = self.workloads.position(ns, name)?;
+        self.workloads
+            .get(from..)?
+            .iter()
+            .take_while(|w| &*w.meta.name == name && w.meta.ns() == ns)
+            .find(|w| &*w.kind == kind)
+    }
+
+    /// The workload that a reference names: by uid, else (a file may have lost uids) by kind and name.
+    pub fn workload_of(&self, ns: &str, owner: &OwnerRef) -> Option<&Arc<Workload>> {
+        let by_uid = self.index.workloads_by_uid.get(&owner.uid).and_then(|at| self.workloads.get(*at as usize));
+        by_uid.or_else(|| {
+            self.workload(&owner.kind, ns, &owner.name).filter(|w| owner.uid.is_empty() || w.meta.uid.is_none())
+        })
+    }
+
+    /// The controller of an object, where it is in the input.
+    pub fn controller_of(&self, meta: &Meta) -> Option<&Arc<Workload>> {
+        self.workload_of(meta.ns(), meta.controller.as_ref()?)
+    }
+
+    /// The topmost controller of an object that is in the input: the Deployment rather than its ReplicaSet. Owners
+    /// that own each other in a ring end after a few steps.
+    pub fn top_controller_of(&self, meta: &Meta) -> Option<&Arc<Workload>> {
+        let mut top = self.controller_of(meta)?;
+        for _ in 0..8 {
+            match self.controller_of(&top.meta) {
+                Some(above) if !Arc::ptr_eq(above, top) => top = above,
+                _ => break,
+            }
+        }
+        Some(top)
+    }
+
+    /// Builds the look-ups again, after pods or workloads were added, removed or moved.
+    pub fn reindex(&mut self) {
+        self.index = Arc::new(Index::new(&self.pods, &self.workloads));
+    }
+
+    /// The events about an object, in no special order.
+    pub fn events_about<'a>(
+        &'a self,
+        kind: &'a str,
+        ns: &'a str,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'a Arc<Event>> {
+        // Events about objects outside namespaces stand in `default`.
+        let table = if ns.is_empty() { &self.events[..] } else { self.events.in_namespace(ns) };
+        table.iter().filter(move |e| &*e.kind == kind && &*e.name == name)
+    }
+}

@@ -1,0 +1,292 @@
+//! From the wire form of a pod or a pod template to what is kept. Errors name the field that cannot be read.
+
+use super::intern::{Interner, Shared, Str};
+use super::meta::Meta;
+use super::pod::{
+    Condition, Container, ContainerState, ContainerStatus, HostPort, Phase, Pod, PodAffinityTerm, PodSpec, PodStatus,
+    PreStop, ResourceClaimRef, Resources, Terminated, Toleration, TopologySpread, Volume, VolumeSource,
+};
+use super::quantity::Amounts;
+use super::selector::{LabelSelector, NodeSelector};
+use crate::wire::pod as wire;
+use std::sync::Arc;
+
+/// Keeps one copy of equal templates and volume lists.
+#[derive(Default)]
+pub struct PodShapes {
+    specs: Shared<PodSpec>,
+    volumes: Shared<Vec<Volume>>,
+}
+
+/// A pod template: what a workload makes its pods from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template {
+    /// Labels and annotations of its pods.
+    pub meta: Meta,
+    /// The spec of its pods.
+    pub spec: Arc<PodSpec>,
+    /// Their volumes.
+    pub volumes: Arc<Vec<Volume>>,
+    /// The node it names itself.
+    pub node: Option<Str>,
+}
+
+impl PodShapes {
+    /// Reads a pod.
+    pub fn pod(&mut self, wire: wire::Pod, i: &mut Interner) -> Result<Pod, String> {
+        let spec = wire.spec.unwrap_or_default();
+        let node = i.opt(&spec.node_name);
+        let volumes = self.volumes.share(spec.volumes.iter().filter_map(|v| volume(v, i)).collect());
+        let spec = self.specs.share(pod_spec(spec, i)?);
+        Ok(Pod {
+            meta: Meta::read(wire.metadata, i),
+            spec,
+            volumes,
+            node,
+            status: status(wire.status.unwrap_or_default(), i)?,
+        })
+    }
+
+    /// Reads a pod template.
+    pub fn template(&mut self, wire: wire::PodTemplateSpec, i: &mut Interner) -> Result<Template, String> {
+        let pod = self.pod(wire::Pod { metadata: wire.metadata, spec: wire.spec, status: None }, i)?;
+        Ok(Template { meta: pod.meta, spec: pod.spec, volumes: pod.volumes, node: pod.node })
+    }
+}
+
+fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> Result<PodSpec, String> {
+    let affinity = w.affinity.unwrap_or_default();
+    let mut terms = |terms: Vec<wire::PodAffinityTerm>| terms.iter().map(|t| affinity_term(t, i)).collect();
+    let pod_affinity =
+        terms(affinity.pod_affinity.map(|a| a.required_during_scheduling_ignored_during_execution).unwrap_or_default());
+    let pod_anti_affinity = terms(
+        affinity.pod_anti_affinity.map(|a| a.required_during_scheduling_ignored_during_execution).unwrap_or_default(),
+    );
+    let containers = |list: &[wire::Container], i: &mut Interner| {
+        list.iter().map(|c| container(c, w.host_network, i)).collect::<Result<Box<[_]>, _>>()
+    };
+    Ok(PodSpec {
+        containers: containers(&w.containers, i)?,
+        init_containers: containers(&w.init_containers, i)?,
+        restart_policy: i.str(&w.restart_policy),
+        termination_grace: w.termination_grace_period_seconds.unwrap_or(30),
+        node_selector: i.map(&w.node_selector),
+        service_account: i.opt(&w.service_account_name),
+        host_network: w.host_network,
+        node_affinity: affinity
+            .node_affinity
+            .and_then(|a| a.required_during_scheduling_ignored_during_execution)
+            .map(|s| NodeSelector::read(&s, i)),
+        pod_affinity,
+        pod_anti_affinity,
+        scheduler_name: if w.scheduler_name.is_empty() { i.str("default-scheduler") } else { i.str(&w.scheduler_name) },
+        tolerations: w.tolerations.iter().map(|t| toleration(t, i)).collect(),
+        priority_class: i.opt(&w.priority_class_name),
+        priority: w.priority,
+        preemption_policy: w.preemption_policy.as_deref().map(|p| i.str(p)),
+        readiness_gates: w.readiness_gates.iter().map(|g| i.str(&g.condition_type)).collect(),
+        scheduling_gates: w.scheduling_gates.iter().map(|g| i.str(&g.name)).collect(),
+        overhead: Amounts::read(&w.overhead, i)?,
+        resources: w.resources.as_ref().map(|r| resources(r, i)).transpose()?,
+        topology_spread: w.topology_spread_constraints.iter().map(|c| topology_spread(c, i)).collect(),
+        resource_claims: w
+            .resource_claims
+            .iter()
+            .map(|c| ResourceClaimRef {
+                name: i.str(&c.name),
+                claim: c.resource_claim_name.as_deref().map(|n| i.str(n)),
+                template: c.resource_claim_template_name.as_deref().map(|n| i.str(n)),
+            })
+            .collect(),
+    })
+}
+
+/// Environment variables whose names (never values) are kept: they tell where credentials come from, or a Kafka client.
+pub fn keeps_env(name: &str) -> bool {
+    matches!(name, "AWS_WEB_IDENTITY_TOKEN_FILE" | "AWS_ROLE_ARN" | "AWS_CONTAINER_CREDENTIALS_FULL_URI")
+        || name.contains("KAFKA")
+}
+
+fn container(w: &wire::Container, host_network: bool, i: &mut Interner) -> Result<Container, String> {
+    // On the node's network a container's port is the node's port: the API fills hostPort in; a template may not have it.
+    let host_port = |p: &wire::ContainerPort| match p.host_port {
+        None | Some(0) if host_network => p.container_port.unwrap_or_default(),
+        port => port.unwrap_or_default(),
+    };
+    Ok(Container {
+        name: i.str(&w.name),
+        image: i.str(&w.image),
+        resources: w.resources.as_ref().map(|r| resources(r, i)).transpose()?.unwrap_or_default(),
+        host_ports: w
+            .ports
+            .iter()
+            .filter(|p| host_port(p) > 0)
+            .map(|p| HostPort {
+                port: host_port(p),
+                protocol: i.str(if p.protocol.is_empty() { "TCP" } else { &p.protocol }),
+                ip: i.str(if p.host_ip.is_empty() { "0.0.0.0" } else { &p.host_ip }),
+            })
+            .collect(),
+        sidecar: w.restart_policy == "Always",
+        has_readiness_probe: w.readiness_probe.is_some(),
+        pre_stop: w.lifecycle.as_ref().and_then(|l| l.pre_stop.as_ref()).map(pre_stop),
+        env: w.env.iter().filter(|e| keeps_env(&e.name)).map(|e| i.str(&e.name)).collect(),
+    })
+}
+
+fn pre_stop(w: &wire::LifecycleHandler) -> PreStop {
+    match (&w.sleep, &w.exec) {
+        (Some(sleep), _) => PreStop::Sleep(sleep.seconds.unwrap_or_default()),
+        (None, Some(exec)) => PreStop::Exec(sleep_in(&exec.command)),
+        (None, None) => PreStop::Other,
+    }
+}
+
+/// The seconds of a `sleep N` in a command line, whether given as words or inside a shell's script.
+fn sleep_in(command: &[String]) -> Option<i64> {
+    let text = command.join(" ");
+    let (_, after) = text.split_once("sleep ")?;
+    let number = after.trim_start().split(|c: char| !c.is_ascii_digit()).next()?;
+    number.parse().ok()
+}
+
+/// Requests and limits of a container or a pod.
+fn resources(w: &wire::ResourceRequirements, i: &mut Interner) -> Result<Resources, String> {
+    Ok(Resources { requests: Amounts::read(&w.requests, i)?, limits: Amounts::read(&w.limits, i)? })
+}
+
+fn affinity_term(w: &wire::PodAffinityTerm, i: &mut Interner) -> PodAffinityTerm {
+    PodAffinityTerm {
+        selector: LabelSelector::read(w.label_selector.as_ref(), i),
+        namespaces: i.strs(&w.namespaces),
+        namespace_selector: w.namespace_selector.as_ref().map(|s| LabelSelector::read(Some(s), i)),
+        topology_key: i.str(&w.topology_key),
+    }
+}
+
+fn toleration(w: &wire::Toleration, i: &mut Interner) -> Toleration {
+    Toleration {
+        key: i.str(&w.key),
+        operator: i.str(if w.operator.is_empty() { "Equal" } else { &w.operator }),
+        value: i.str(&w.value),
+        effect: i.str(&w.effect),
+        seconds: w.toleration_seconds,
+    }
+}
+
+fn topology_spread(w: &wire::TopologySpreadConstraint, i: &mut Interner) -> TopologySpread {
+    TopologySpread {
+        max_skew: w.max_skew.unwrap_or(1),
+        topology_key: i.str(&w.topology_key),
+        required: w.when_unsatisfiable != "ScheduleAnyway",
+        selector: LabelSelector::read(w.label_selector.as_ref(), i),
+        min_domains: w.min_domains,
+        honor_affinity: w.node_affinity_policy.as_deref() != Some("Ignore"),
+        honor_taints: w.node_taints_policy.as_deref() == Some("Honor"),
+        match_label_keys: i.strs(&w.match_label_keys),
+    }
+}
+
+fn volume(w: &wire::Volume, i: &mut Interner) -> Option<Volume> {
+    let s = w.volume_source.as_ref()?;
+    let disk = |id: String, read_only, i: &mut Interner| VolumeSource::Disk { id: i.str(&id), read_only };
+    let source = if let Some(e) = &s.empty_dir {
+        VolumeSource::EmptyDir { memory: e.medium == "Memory" }
+    } else if s.host_path.is_some() {
+        VolumeSource::HostPath
+    } else if let Some(c) = &s.persistent_volume_claim {
+        VolumeSource::Claim { name: i.str(&c.claim_name), read_only: c.read_only }
+    } else if let Some(e) = &s.ephemeral {
+        let spec = e.volume_claim_template.as_ref().and_then(|t| t.spec.clone()).unwrap_or_default();
+        VolumeSource::Ephemeral {
+            class: spec.storage_class_name.as_deref().map(|c| i.str(c)),
+            access_modes: i.strs(&spec.access_modes),
+        }
+    } else if let Some(c) = &s.csi {
+        VolumeSource::Csi { driver: i.str(&c.driver) }
+    } else if let Some(d) = &s.gce_persistent_disk {
+        disk(format!("gce/{}", d.pd_name), d.read_only, i)
+    } else if let Some(d) = &s.aws_elastic_block_store {
+        disk(format!("aws/{}", d.volume_id), false, i)
+    } else if let Some(d) = &s.iscsi {
+        disk(format!("iscsi/{}", d.iqn), d.read_only, i)
+    } else if let Some(d) = &s.rbd {
+        disk(format!("rbd/{}/{}/{}", d.monitors.join(","), d.pool, d.image), d.read_only, i)
+    } else {
+        return None;
+    };
+    Some(Volume { name: i.str(&w.name), source })
+}
+
+fn status(w: wire::PodStatus, i: &mut Interner) -> Result<PodStatus, String> {
+    let containers = |list: &[wire::ContainerStatus], i: &mut Interner| {
+        list.iter().map(|c| container_status(c, i)).collect::<Result<Box<[_]>, _>>()
+    };
+    Ok(PodStatus {
+        phase: Phase::read(&w.phase),
+        conditions: w
+            .conditions
+            .iter()
+            .map(|c| Condition::read(&c.type_, &c.status, c.last_transition_time, &c.reason, &c.message, i))
+            .collect(),
+        reason: i.opt(&w.reason),
+        message: i.opt(&w.message),
+        nominated_node: i.opt(&w.nominated_node_name),
+        started: w.start_time.and_then(|t| t.timestamp()),
+        containers: containers(&w.container_statuses, i)?,
+        init_containers: containers(&w.init_container_statuses, i)?,
+        resize: i.opt(&w.resize),
+        resource_claims: w
+            .resource_claim_statuses
+            .iter()
+            .map(|c| (i.str(&c.name), c.resource_claim_name.as_deref().map(|n| i.str(n))))
+            .collect(),
+    })
+}
+
+fn container_status(w: &wire::ContainerStatus, i: &mut Interner) -> Result<ContainerStatus, String> {
+    let ended = |t: &wire::ContainerStateTerminated, i: &mut Interner| Terminated {
+        exit_code: t.exit_code.unwrap_or_default(),
+        reason: i.str(&t.reason),
+        message: i.str(&t.message),
+        finished: t.finished_at.and_then(|t| t.timestamp()),
+    };
+    let state = w.state.clone().unwrap_or_default();
+    Ok(ContainerStatus {
+        name: i.str(&w.name),
+        ready: w.ready,
+        started: w.started,
+        restarts: w.restart_count.unwrap_or_default(),
+        state: match (&state.waiting, &state.running, &state.terminated) {
+            (Some(w), ..) => ContainerState::Waiting { reason: i.str(&w.reason), message: i.str(&w.message) },
+            (_, Some(r), _) => ContainerState::Running(r.started_at.and_then(|t| t.timestamp())),
+            (.., Some(t)) => ContainerState::Terminated(ended(t, i)),
+            _ => ContainerState::Unknown,
+        },
+        last: w.last_state.as_ref().and_then(|s| s.terminated.as_ref()).map(|t| ended(t, i)),
+        allocated: if w.allocated_resources.is_empty() {
+            None
+        } else {
+            Some(Amounts::read(&w.allocated_resources, i)?)
+        },
+        resources: w.resources.as_ref().map(|r| resources(r, i)).transpose()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeps_are_found_in_commands() {
+        for (command, want) in [
+            (vec!["sleep", "15"], Some(15)),
+            (vec!["/bin/sh", "-c", "nginx -s quit; sleep 30"], Some(30)),
+            (vec!["/bin/sh", "-c", "touch /tmp/x"], None),
+            (vec!["sleep", "infinity"], None),
+        ] {
+            let command: Vec<String> = command.into_iter().map(str::to_owned).collect();
+            assert_eq!(sleep_in(&command), want, "{command:?}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Objects of one kind, sorted by namespace and name, so that the order is also the index.
+
+use super::budget::Budget;
+use super::custom::Custom;
+use super::meta::Meta;
+use super::node::Node;
+use super::object::Object;
+use super::pod::Pod;
+use super::workload::Workload;
+use std::sync::Arc;
+
+/// Something with metadata.
+pub trait HasMeta {
+    /// Its metadata.
+    fn meta(&self) -> &Meta;
+}
+
+macro_rules! has_meta {
+    ($($ty:ty),*) => { $( impl HasMeta for $ty { fn meta(&self) -> &Meta { &self.meta } } )* };
+}
+has_meta!(Pod, Node, Budget, Workload, Custom);
+
+impl<T> HasMeta for Object<T> {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+}
+
+/// All objects of a kind. Cloning shares them; changing a clone leaves the original as it is.
+#[derive(Debug)]
+pub struct Table<T>(Arc<Vec<Arc<T>>>);
+
+impl<T> Clone for Table<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self(Arc::new(Vec::new()))
+    }
+}
+
+impl<T> std::ops::Deref for Table<T> {
+    type Target = [Arc<T>];
+    fn deref(&self) -> &[Arc<T>] {
+        &self.0
+    }
+}
+
+fn key<T: HasMeta>(o: &T) -> (&str, &str) {
+    (o.meta().ns(), &o.meta().name)
+}
+
+impl<T: HasMeta> Table<T> {
+    /// Sorts the objects. Of two with the same key the one read last stays, as a later file amends an earlier one;
+    /// `same` may tell apart objects that share a name (workloads of different kinds).
+    pub fn new(mut objects: Vec<Arc<T>>, same: impl Fn(&T, &T) -> bool) -> Self {
+        objects.sort_by(|a, b| key(&**a).cmp(&key(&**b)));
+        objects.reverse();
+        objects.dedup_by(|a, b| key(&**a) == key(&**b) && same(a, b));
+        objects.reverse();
+        Self(Arc::new(objects))
+    }
+
+    /// The objects of a namespace.
+    pub fn in_namespace(&self, ns: &str) -> &[Arc<T>] {
+        let from = self.0.partition_point(|o| o.meta().ns() < ns);
+        let to = self.0.partition_point(|o| o.meta().ns() <= ns);
+        self.0.get(from..to).unwrap_or_default()
+    }
+
+    /// Where the object stands; the first one where kinds share the table.
+    pub fn position(&self, ns: &str, name: &str) -> Option<usize> {
+        let at = self.0.partition_point(|o| key(&**o) < (ns, name));
+        self.0.get(at).filter(|o| key(&***o) == (ns, name)).map(|_| at)
+    }
+
+    /// The object of a namespace and name; the namespace is empty for kinds outside namespaces.
+    pub fn named(&self, ns: &str, name: &str) -> Option<&Arc<T>> {
+        self.position(ns, name).and_then(|at| self.0.get(at))
+    }
+
+    /// Puts an object in the place of the one with the same key, or adds it. Other holders of the table keep theirs.
+    pub fn put(&mut self, object: Arc<T>) {
+        let list = Arc::make_mut(&mut self.0);
+        let at = list.partition_point(|o| key(&**o) < key(&*object));
+        match list.get_mut(at) {
+            Some(there) if key(&**there) == key(&*object) => *there = object,
+            _ => list.insert(at, object),
+        }
+    }
+
+    /// Takes an object out.
+    pub fn remove(&mut self, ns: &str, name: &str) {
+        if let Some(at) = self.position(ns, name) {
+            Arc::make_mut(&mut self.0).remove(at);
+        }
+    }
+
+    /// Changes every object for which `change` returns another.
+    pub fn update(&mut self, change: impl Fn(&Arc<T>) -> Option<Arc<T>>) {
+        let list = Arc::make_mut(&mut self.0);
+        for o in list {
+            if let Some(new) = change(o) {
+                *o = new;
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Events of both APIs, leases and endpoint slices.
+
+use super::prelude::*;
+
+wire! {
+    /// `core.Event`, the form in which both APIs are read from a server.
+    Event {
+        metadata: msg(ObjectMeta) = 1,
+        involved_object: msg(ObjectReference) = 2,
+        reason: str = 3,
+        message: str = 4,
+        source: msg(EventSource) = 5,
+        first_timestamp: msg(Time) = 6,
+        last_timestamp: msg(Time) = 7,
+        count: i32 = 8,
+        type_: str = 9,
+        event_time: msg(Time) = 10,
+        series: msg(EventSeries) = 11,
+        reporting_component: str = 14,
+    }
+
+    /// `core.EventSource`.
+    EventSource {
+        component: str = 1,
+    }
+
+    /// `events.Event`: the same events as a file of the newer API holds them.
+    EventsV1Event {
+        metadata: msg(ObjectMeta) = 1,
+        event_time: msg(Time) = 2,
+        series: msg(EventSeries) = 3,
+        reporting_controller: str = 4,
+        action: str = 6,
+        reason: str = 7,
+        regarding: msg(ObjectReference) = 8,
+        note: str = 10,
+        type_: str = 11,
+        deprecated_last_timestamp: msg(Time) = 14,
+        deprecated_first_timestamp: msg(Time) = 13,
+        deprecated_count: i32 = 15,
+    }
+
+    /// `events.EventSeries`.
+    EventSeries {
+        count: i32 = 1,
+        last_observed_time: msg(Time) = 2,
+    }
+
+    /// `coordination.Lease`.
+    Lease {
+        metadata: msg(ObjectMeta) = 1,
+        spec: msg(LeaseSpec) = 2,
+    }
+
+    /// `coordination.LeaseSpec`.
+    LeaseSpec {
+        holder_identity: str = 1,
+        renew_time: msg(Time) = 4,
+    }
+
+    /// `discovery.EndpointSlice`.
+    EndpointSlice {
+        metadata: msg(ObjectMeta) = 1,
+        endpoints: list(Endpoint) = 2,
+    }
+
+    /// `discovery.Endpoint`.
+    Endpoint {
+        conditions: msg(EndpointConditions) = 2,
+        node_name: str = 6,
+        target_ref: msg(ObjectReference) = 4,
+    }
+
+    /// `discovery.EndpointConditions`.
+    EndpointConditions {
+        ready: opt_bool = 1,
+    }
+}

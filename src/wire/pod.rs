@@ -1,0 +1,344 @@
+//! Pods: what scheduling, readiness and deletion depend on.
+
+use super::prelude::*;
+
+wire! {
+    /// `core.Pod`.
+    Pod {
+        metadata: msg(ObjectMeta) = 1,
+        spec: msg(PodSpec) = 2,
+        status: msg(PodStatus) = 3,
+    }
+
+    /// `core.PodTemplateSpec`.
+    PodTemplateSpec {
+        metadata: msg(ObjectMeta) = 1,
+        spec: msg(PodSpec) = 2,
+    }
+
+    /// `core.PodSpec`.
+    PodSpec {
+        volumes: list(Volume) = 1,
+        init_containers: list(Container) = 20,
+        containers: list(Container) = 2,
+        restart_policy: str = 3,
+        termination_grace_period_seconds: i64 = 4,
+        node_selector: map = 7,
+        service_account_name: str = 8,
+        node_name: str = 10,
+        host_network: bool = 11,
+        affinity: msg(Affinity) = 18,
+        scheduler_name: str = 19,
+        tolerations: list(Toleration) = 22,
+        priority_class_name: str = 24,
+        priority: i32 = 25,
+        readiness_gates: list(PodReadinessGate) = 28,
+        preemption_policy: opt_str = 31,
+        overhead: map_of(Quantity) = 32,
+        topology_spread_constraints: list(TopologySpreadConstraint) = 33,
+        scheduling_gates: list(PodSchedulingGate) = 38,
+        resource_claims: list(PodResourceClaim) = 39,
+        resources: msg(ResourceRequirements) = 40,
+    }
+
+    /// `core.Container`.
+    Container {
+        name: str = 1,
+        image: str = 2,
+        ports: list(ContainerPort) = 6,
+        env: list(EnvVar) = 7,
+        resources: msg(ResourceRequirements) = 8,
+        readiness_probe: msg(Probe) = 11,
+        startup_probe: msg(Probe) = 22,
+        lifecycle: msg(Lifecycle) = 12,
+        restart_policy: str = 24,
+    }
+
+    /// `core.ContainerPort`.
+    ContainerPort {
+        host_port: i32 = 2,
+        container_port: i32 = 3,
+        protocol: str = 4,
+        host_ip as "hostIP": str = 5,
+    }
+
+    /// `core.EnvVar`.
+    EnvVar {
+        name: str = 1,
+    }
+
+    /// `core.ResourceRequirements`.
+    ResourceRequirements {
+        limits: map_of(Quantity) = 1,
+        requests: map_of(Quantity) = 2,
+        claims: list(ResourceClaim) = 3,
+    }
+
+    /// `core.ResourceClaim`.
+    ResourceClaim {
+        name: str = 1,
+    }
+
+    /// `core.Probe`.
+    Probe {
+        initial_delay_seconds: i32 = 2,
+        period_seconds: i32 = 4,
+        success_threshold: i32 = 5,
+        failure_threshold: i32 = 6,
+    }
+
+    /// `core.Lifecycle`.
+    Lifecycle {
+        pre_stop: msg(LifecycleHandler) = 2,
+    }
+
+    /// `core.LifecycleHandler`.
+    LifecycleHandler {
+        exec: msg(ExecAction) = 1,
+        sleep: msg(SleepAction) = 4,
+    }
+
+    /// `core.ExecAction`.
+    ExecAction {
+        command: strings = 1,
+    }
+
+    /// `core.SleepAction`.
+    SleepAction {
+        seconds: i64 = 1,
+    }
+
+    /// `core.Affinity`.
+    Affinity {
+        node_affinity: msg(NodeAffinity) = 1,
+        pod_affinity: msg(PodAffinity) = 2,
+        pod_anti_affinity: msg(PodAntiAffinity) = 3,
+    }
+
+    /// `core.NodeAffinity`.
+    NodeAffinity {
+        required_during_scheduling_ignored_during_execution: msg(NodeSelector) = 1,
+    }
+
+    /// `core.NodeSelector`.
+    NodeSelector {
+        node_selector_terms: list(NodeSelectorTerm) = 1,
+    }
+
+    /// `core.NodeSelectorTerm`.
+    NodeSelectorTerm {
+        match_expressions: list(NodeSelectorRequirement) = 1,
+        match_fields: list(NodeSelectorRequirement) = 2,
+    }
+
+    /// `core.NodeSelectorRequirement`.
+    NodeSelectorRequirement {
+        key: str = 1,
+        operator: str = 2,
+        values: strings = 3,
+    }
+
+    /// `core.PodAffinity`.
+    PodAffinity {
+        required_during_scheduling_ignored_during_execution: list(PodAffinityTerm) = 1,
+    }
+
+    /// `core.PodAntiAffinity`.
+    PodAntiAffinity {
+        required_during_scheduling_ignored_during_execution: list(PodAffinityTerm) = 1,
+    }
+
+    /// `core.PodAffinityTerm`.
+    PodAffinityTerm {
+        label_selector: msg(LabelSelector) = 1,
+        namespaces: strings = 2,
+        topology_key: str = 3,
+        namespace_selector: msg(LabelSelector) = 4,
+        match_label_keys: strings = 5,
+        mismatch_label_keys: strings = 6,
+    }
+
+    /// `core.Toleration`.
+    Toleration {
+        key: str = 1,
+        operator: str = 2,
+        value: str = 3,
+        effect: str = 4,
+        toleration_seconds: i64 = 5,
+    }
+
+    /// `core.TopologySpreadConstraint`.
+    TopologySpreadConstraint {
+        max_skew: i32 = 1,
+        topology_key: str = 2,
+        when_unsatisfiable: str = 3,
+        label_selector: msg(LabelSelector) = 4,
+        min_domains: i32 = 5,
+        node_affinity_policy: opt_str = 6,
+        node_taints_policy: opt_str = 7,
+        match_label_keys: strings = 8,
+    }
+
+    /// `core.PodReadinessGate`.
+    PodReadinessGate {
+        condition_type: str = 1,
+    }
+
+    /// `core.PodSchedulingGate`.
+    PodSchedulingGate {
+        name: str = 1,
+    }
+
+    /// `core.PodResourceClaim`.
+    PodResourceClaim {
+        name: str = 1,
+        resource_claim_name: opt_str = 3,
+        resource_claim_template_name: opt_str = 4,
+    }
+
+    /// `core.Volume`.
+    Volume {
+        name: str = 1,
+        volume_source: inline(VolumeSource) = 2,
+    }
+
+    /// `core.VolumeSource`.
+    VolumeSource {
+        host_path: msg(HostPathVolumeSource) = 1,
+        empty_dir: msg(EmptyDirVolumeSource) = 2,
+        gce_persistent_disk: msg(GCEPersistentDiskVolumeSource) = 3,
+        aws_elastic_block_store: msg(AWSElasticBlockStoreVolumeSource) = 4,
+        iscsi: msg(ISCSIVolumeSource) = 8,
+        persistent_volume_claim: msg(PersistentVolumeClaimVolumeSource) = 10,
+        rbd: msg(RBDVolumeSource) = 11,
+        csi: msg(CSIVolumeSource) = 28,
+        ephemeral: msg(EphemeralVolumeSource) = 29,
+    }
+
+    /// `core.HostPathVolumeSource`.
+    HostPathVolumeSource {
+        path: str = 1,
+    }
+
+    /// `core.EmptyDirVolumeSource`.
+    EmptyDirVolumeSource {
+        medium: str = 1,
+    }
+
+    /// `core.GCEPersistentDiskVolumeSource`.
+    GCEPersistentDiskVolumeSource {
+        pd_name: str = 1,
+        read_only: bool = 4,
+    }
+
+    /// `core.AWSElasticBlockStoreVolumeSource`.
+    AWSElasticBlockStoreVolumeSource {
+        volume_id as "volumeID": str = 1,
+    }
+
+    /// `core.ISCSIVolumeSource`.
+    ISCSIVolumeSource {
+        iqn: str = 2,
+        lun: i32 = 3,
+        read_only: bool = 6,
+    }
+
+    /// `core.RBDVolumeSource`.
+    RBDVolumeSource {
+        monitors: strings = 1,
+        image: str = 2,
+        pool: str = 4,
+        read_only: bool = 8,
+    }
+
+    /// `core.CSIVolumeSource`.
+    CSIVolumeSource {
+        driver: str = 1,
+    }
+
+    /// `core.PersistentVolumeClaimVolumeSource`.
+    PersistentVolumeClaimVolumeSource {
+        claim_name: str = 1,
+        read_only: bool = 2,
+    }
+
+    /// `core.EphemeralVolumeSource`.
+    EphemeralVolumeSource {
+        volume_claim_template: msg(PersistentVolumeClaimTemplate) = 1,
+    }
+
+    /// `core.PersistentVolumeClaimTemplate`.
+    PersistentVolumeClaimTemplate {
+        metadata: msg(ObjectMeta) = 1,
+        spec: msg(PersistentVolumeClaimSpec) = 2,
+    }
+
+    /// `core.PodStatus`.
+    PodStatus {
+        phase: str = 1,
+        conditions: list(PodCondition) = 2,
+        message: str = 3,
+        reason: str = 4,
+        nominated_node_name: str = 11,
+        start_time: msg(Time) = 7,
+        init_container_statuses: list(ContainerStatus) = 10,
+        container_statuses: list(ContainerStatus) = 8,
+        qos_class: str = 9,
+        resize: str = 14,
+        resource_claim_statuses: list(PodResourceClaimStatus) = 15,
+    }
+
+    /// `core.PodCondition`.
+    PodCondition {
+        type_: str = 1,
+        status: str = 2,
+        last_transition_time: msg(Time) = 4,
+        reason: str = 5,
+        message: str = 6,
+    }
+
+    /// `core.PodResourceClaimStatus`.
+    PodResourceClaimStatus {
+        name: str = 1,
+        resource_claim_name: opt_str = 2,
+    }
+
+    /// `core.ContainerStatus`.
+    ContainerStatus {
+        name: str = 1,
+        state: msg(ContainerState) = 2,
+        last_state: msg(ContainerState) = 3,
+        ready: bool = 4,
+        restart_count: i32 = 5,
+        started: opt_bool = 9,
+        allocated_resources: map_of(Quantity) = 10,
+        resources: msg(ResourceRequirements) = 11,
+    }
+
+    /// `core.ContainerState`.
+    ContainerState {
+        waiting: msg(ContainerStateWaiting) = 1,
+        running: msg(ContainerStateRunning) = 2,
+        terminated: msg(ContainerStateTerminated) = 3,
+    }
+
+    /// `core.ContainerStateWaiting`.
+    ContainerStateWaiting {
+        reason: str = 1,
+        message: str = 2,
+    }
+
+    /// `core.ContainerStateRunning`.
+    ContainerStateRunning {
+        started_at: msg(Time) = 1,
+    }
+
+    /// `core.ContainerStateTerminated`.
+    ContainerStateTerminated {
+        exit_code: i32 = 1,
+        reason: str = 3,
+        message: str = 4,
+        started_at: msg(Time) = 5,
+        finished_at: msg(Time) = 6,
+    }
+}
