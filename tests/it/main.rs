@@ -1,1 +1,6 @@
 //! Runs the real executable.
+
+#[cfg(feature = "live")]
+mod cluster;
+#[cfg(feature = "live")]
+mod fake_api;

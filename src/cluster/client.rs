@@ -1,0 +1,210 @@
+//! One request at a time: sent, repeated where the server asks for it, and read whole. Nothing but GET leaves here.
+
+use std::time::{Duration, Instant};
+
+use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use jiff::Timestamp;
+use kube::client::{Body, ClientBuilder};
+use prost::bytes::Bytes;
+use tower::BoxError;
+use tower::filter::FilterLayer;
+
+use super::answer::{Encoding, Status};
+use super::explain::{self, Facts};
+use super::progress::Observer;
+use super::target::Target;
+use crate::error::{Failure, Result};
+
+/// Tries after the first one.
+const RETRIES: u32 = 4;
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+/// The longest wait, whatever the server asks for.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Sends requests to one API server.
+pub struct Client {
+    kube: kube::Client,
+    timeout: Option<Duration>,
+    facts: Facts,
+}
+
+/// An answer with status 2xx.
+#[derive(Debug)]
+pub struct Reply {
+    pub encoding: Encoding,
+    /// The body, uncompressed.
+    pub body: Bytes,
+}
+
+/// No answer that could be used, though there is a server.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The server said something else, after all retries.
+    Status(u16, Status),
+    /// The connection broke or the answer did not come in time, again and again.
+    Broken(String),
+}
+
+/// What one try came to.
+enum Try {
+    Done(Reply),
+    Refused {
+        code: u16,
+        status: Status,
+        retry_after: Option<Duration>,
+    },
+    Broken(String),
+    /// As long as anyone wanted to wait, and no answer.
+    Late(String),
+}
+
+impl Client {
+    /// A client of `target`. Must be called where a runtime is entered; connects to nothing yet.
+    ///
+    /// # Errors
+    /// Certificates, keys or names that cannot be used.
+    pub fn new(target: &Target, facts: Facts) -> Result<Self> {
+        let builder = ClientBuilder::try_from(target.config.clone()).map_err(|e| explain::unusable(&e, &facts))?;
+        let kube = builder.with_layer(&FilterLayer::new(get_only)).build();
+        Ok(Self { kube, timeout: target.timeout, facts })
+    }
+
+    /// The facts about the connection, for words.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Gets `path` (with its query). 429, 503 and broken connections are tried again a few times;
+    /// a server that keeps silent is not.
+    ///
+    /// # Errors
+    /// What ends the program: nothing could be connected to, or the credentials are not accepted.
+    pub async fn get(&self, path: &str, accept: &str, observer: &dyn Observer) -> Result<Result<Reply, Refusal>> {
+        let mut wait = FIRST_WAIT;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let last = tries > RETRIES;
+            let (why, asked) = match self.attempt(path, accept).await? {
+                Try::Done(reply) => return Ok(Ok(reply)),
+                Try::Refused { code: 401, status, .. } => {
+                    return Err(explain::unauthorized(&status.words(401), &self.facts, Timestamp::now()));
+                }
+                Try::Refused { code, status, retry_after } => {
+                    if last || !matches!(code, 429 | 503) {
+                        return Ok(Err(Refusal::Status(code, status)));
+                    }
+                    (status.words(code), retry_after)
+                }
+                Try::Late(why) => return Ok(Err(Refusal::Broken(why))),
+                Try::Broken(why) if last => return Ok(Err(Refusal::Broken(why))),
+                Try::Broken(why) => (why, None),
+            };
+            let pause = asked.unwrap_or(wait).min(LONGEST_WAIT);
+            observer.retrying(resource_of(path), &why, pause);
+            tokio::time::sleep(pause).await;
+            wait *= 2;
+        }
+    }
+
+    async fn attempt(&self, path: &str, accept: &str) -> Result<Try> {
+        let started = Instant::now();
+        let outcome = match self.timeout {
+            None => self.exchange(path, accept).await,
+            Some(limit) => match tokio::time::timeout(limit, self.exchange(path, accept)).await {
+                Ok(outcome) => outcome,
+                Err(_) => {
+                    Ok(Try::Late(format!("no whole answer within {} s (--request-timeout)", limit.as_secs_f32())))
+                }
+            },
+        };
+        let took = started.elapsed();
+        match &outcome {
+            Ok(Try::Done(reply)) => {
+                log::debug!("GET {path} 200 in {} ms, {} bytes", took.as_millis(), reply.body.len());
+            }
+            Ok(Try::Refused { code, .. }) => log::debug!("GET {path} {code} in {} ms", took.as_millis()),
+            Ok(Try::Broken(why) | Try::Late(why)) => {
+                log::debug!("GET {path} broke after {} ms: {why}", took.as_millis());
+            }
+            Err(failure) => log::debug!("GET {path} failed after {} ms: {failure}", took.as_millis()),
+        }
+        outcome
+    }
+
+    async fn exchange(&self, path: &str, accept: &str) -> Result<Try> {
+        let request = Request::get(path).header(ACCEPT, accept).body(Body::empty());
+        let request = request.map_err(|e| Failure::usage(format!("{path:?} cannot be asked for")).caused_by(e))?;
+        let response = match self.kube.send(request).await {
+            Ok(response) => response,
+            Err(e) if explain::is_connect(&e) => return Err(explain::unreachable(&e, &self.facts)),
+            Err(e) => return Ok(broken(&e)),
+        };
+        let (head, body) = response.into_parts();
+        let body = match body.collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(e) => return Ok(broken(&e)),
+        };
+        let encoding = Encoding::of(header(&head.headers, CONTENT_TYPE.as_str()));
+        if head.status == StatusCode::OK {
+            return Ok(Try::Done(Reply { encoding, body }));
+        }
+        let retry_after = header(&head.headers, RETRY_AFTER.as_str()).parse().ok().map(Duration::from_secs);
+        Ok(Try::Refused { code: head.status.as_u16(), status: Status::of(encoding, &body), retry_after })
+    }
+}
+
+fn broken(error: &kube::Error) -> Try {
+    if explain::is_timeout(error) {
+        Try::Late("the API server has stopped answering".into())
+    } else {
+        Try::Broken(explain::reason(error))
+    }
+}
+
+/// The layer that makes the program read-only, whatever else is written in it.
+fn get_only(request: Request<Body>) -> Result<Request<Body>, BoxError> {
+    if request.method() == Method::GET {
+        Ok(request)
+    } else {
+        Err(format!("refused to send {} {}: this program only reads", request.method(), request.uri()).into())
+    }
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+/// The path without its query: a continue token is no word for people.
+fn resource_of(path: &str) -> &str {
+    path.split('?').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_get_is_sent() {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(only_get());
+    }
+
+    async fn only_get() {
+        // Nothing listens there: a request that got so far would fail to connect.
+        let config = kube::Config::new("http://127.0.0.1:9".parse().unwrap());
+        let kube = ClientBuilder::try_from(config).unwrap().with_layer(&FilterLayer::new(get_only)).build();
+        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::HEAD, Method::OPTIONS] {
+            let request = Request::builder().method(&method).uri("/api/v1/pods").body(Body::empty()).unwrap();
+            let error = kube.send(request).await.unwrap_err();
+            assert!(!explain::is_connect(&error), "{method}");
+            assert_eq!(
+                explain::reason(&error),
+                format!("refused to send {method} /api/v1/pods: this program only reads")
+            );
+        }
+        let error = kube.send(Request::get("/api").body(Body::empty()).unwrap()).await.unwrap_err();
+        assert!(explain::is_connect(&error));
+    }
+}

@@ -1,0 +1,396 @@
+//! Lists: asked for in pages, several lists at once, the bytes handed on as they come.
+
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use prost::bytes::Bytes;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor};
+use tokio::sync::mpsc;
+
+use super::answer::{self, Encoding};
+use super::client::{Client, Refusal};
+use super::progress::Observer;
+use crate::error::Result;
+
+/// Items of a page: kubectl's own `--chunk-size`.
+const PAGE: u32 = 500;
+/// Lists that are read at the same time. HTTP/1.1 takes a connection for each.
+const AT_ONCE: usize = 4;
+/// Pages that wait to be decoded, so that memory is bounded by them.
+pub const AHEAD: usize = 4;
+/// How often one list is begun anew, when its pages expire faster than they are read.
+const RESTARTS: u32 = 3;
+
+/// Answers in JSON, whatever the kind.
+pub const JSON: &str = "application/json";
+/// Answers in protobuf where the server has it, which it has for all but custom resources.
+pub const PROTOBUF: &str = "application/vnd.kubernetes.protobuf, application/json";
+
+/// A list to read.
+#[derive(Debug, Clone)]
+pub struct ListRequest {
+    path: String,
+    accept: &'static str,
+    labels: String,
+    fields: String,
+}
+
+impl ListRequest {
+    /// The list at `path`, like `/apis/policy/v1/namespaces/shop/poddisruptionbudgets`, in JSON.
+    #[must_use]
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), accept: JSON, labels: String::new(), fields: String::new() }
+    }
+
+    /// The encodings to ask for.
+    #[must_use]
+    pub fn accept(mut self, accept: &'static str) -> Self {
+        self.accept = accept;
+        self
+    }
+
+    /// Only what this label selector matches; empty is everything.
+    #[must_use]
+    pub fn labels(mut self, selector: impl Into<String>) -> Self {
+        self.labels = selector.into();
+        self
+    }
+
+    /// Only what this field selector matches; empty is everything.
+    #[must_use]
+    pub fn fields(mut self, selector: impl Into<String>) -> Self {
+        self.fields = selector.into();
+        self
+    }
+
+    fn page(&self, token: &str) -> String {
+        let mut path = format!("{}?limit={PAGE}", self.path);
+        for (name, value) in [("labelSelector", &self.labels), ("fieldSelector", &self.fields)] {
+            if !value.is_empty() {
+                path = format!("{path}&{name}={}", query_value(value));
+            }
+        }
+        if !token.is_empty() {
+            path = format!("{path}&continue={}", query_value(token));
+        }
+        path
+    }
+}
+
+/// A value for a query: all but the unreserved characters escaped.
+fn query_value(text: &str) -> String {
+    use std::fmt::Write;
+    text.bytes().fold(String::with_capacity(text.len()), |mut escaped, byte| {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => escaped.push(char::from(byte)),
+            // Writing into a string does not fail.
+            _ => drop(write!(escaped, "%{byte:02X}")),
+        }
+        escaped
+    })
+}
+
+/// What comes of a list while it is read.
+#[derive(Debug)]
+pub enum Event {
+    /// A page of it.
+    Page(Page),
+    /// The pages so far are void: the list is read anew.
+    Restart,
+}
+
+/// A page of a list, as the server sent it.
+#[derive(Debug)]
+pub struct Page {
+    /// JSON or protobuf.
+    pub encoding: Encoding,
+    /// The whole body: a list object in its encoding.
+    pub body: Bytes,
+}
+
+/// What became of a list, or of a single object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// All of it was read.
+    Read {
+        /// Requests it took.
+        pages: u32,
+        /// Bytes of all bodies, uncompressed.
+        bytes: u64,
+        /// From the first request to the last answer.
+        took: Duration,
+    },
+    /// 403, in the words of a missing right where the server's message has them.
+    Forbidden {
+        /// Who may not do what.
+        message: String,
+    },
+    /// 404: the server knows no such resource.
+    Absent,
+    /// Anything else, after retries.
+    Failed {
+        /// Why, in the server's words or the network's.
+        message: String,
+    },
+}
+
+impl From<Refusal> for Outcome {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Status(403, status) => {
+                let right = status.missing_right().map(|right| right.to_string());
+                Self::Forbidden { message: right.unwrap_or_else(|| status.words(403)) }
+            }
+            Refusal::Status(404, _) => Self::Absent,
+            Refusal::Status(code, status) => Self::Failed { message: status.words(code) },
+            Refusal::Broken(message) => Self::Failed { message },
+        }
+    }
+}
+
+/// How much was read of all lists together, for the counter: objects are counted in lists of several pages only.
+#[derive(Debug, Default)]
+struct Tally {
+    items: u64,
+    total: u64,
+    bytes: u64,
+}
+
+/// Reads the lists, a few at once, and sends what comes with the number of its request.
+///
+/// # Errors
+/// Those of [`Client::get`]: then no list is of use.
+pub async fn read_all(
+    client: &Client,
+    requests: &[ListRequest],
+    to: mpsc::Sender<(usize, Event)>,
+    observer: &dyn Observer,
+) -> Result<Vec<Outcome>> {
+    let tally = std::cell::RefCell::new(Tally::default());
+    let lists = requests.iter().enumerate().map(|(index, request)| {
+        let (to, tally) = (to.clone(), &tally);
+        async move { read(client, index, request, to, tally, observer).await.map(|outcome| (index, outcome)) }
+    });
+    let all = stream::iter(lists).buffer_unordered(AT_ONCE).try_collect::<Vec<_>>();
+    let mut outcomes = ticking(all, observer).await?;
+    outcomes.sort_by_key(|(index, _)| *index);
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+}
+
+/// Tells the observer of the passing of time while `work` goes on.
+pub async fn ticking<T>(work: impl Future<Output = T>, observer: &dyn Observer) -> T {
+    let mut work = std::pin::pin!(work);
+    let result = loop {
+        match tokio::time::timeout(Duration::from_millis(200), &mut work).await {
+            Ok(result) => break result,
+            Err(_) => observer.tick(),
+        }
+    };
+    observer.done();
+    result
+}
+
+async fn read(
+    client: &Client,
+    index: usize,
+    request: &ListRequest,
+    to: mpsc::Sender<(usize, Event)>,
+    tally: &std::cell::RefCell<Tally>,
+    observer: &dyn Observer,
+) -> Result<Outcome> {
+    let started = Instant::now();
+    let (mut pages, mut bytes, mut restarts) = (0, 0, 0);
+    let mut token = String::new();
+    loop {
+        let reply = match client.get(&request.page(&token), request.accept, observer).await? {
+            Ok(reply) => reply,
+            // The server keeps the state a list was begun in for some minutes only.
+            Err(Refusal::Status(410, _)) if !token.is_empty() && restarts < RESTARTS => {
+                restarts += 1;
+                token.clear();
+                log::info!("{}: the list expired while it was read, and is read anew", request.path);
+                if to.send((index, Event::Restart)).await.is_err() {
+                    return Ok(Outcome::Failed { message: "nobody reads it".into() });
+                }
+                continue;
+            }
+            Err(refusal) => {
+                let outcome = Outcome::from(refusal);
+                log::info!("{}: {}", request.path, words(&outcome));
+                return Ok(outcome);
+            }
+        };
+        let head = match ListHead::of(reply.encoding, &reply.body) {
+            Ok(head) => head,
+            Err(why) => return Ok(Outcome::Failed { message: format!("the answer is no list: {why}") }),
+        };
+        pages += 1;
+        bytes += reply.body.len() as u64;
+        let (items, total, all_bytes) = {
+            let mut tally = tally.borrow_mut();
+            let expected = if head.is_last() { 0 } else { u64::from(PAGE) };
+            tally.items += expected;
+            tally.bytes += reply.body.len() as u64;
+            if pages == 1 {
+                tally.total += expected + head.remaining;
+            }
+            (tally.items, tally.total, tally.bytes)
+        };
+        observer.read(items, total, all_bytes);
+        if to.send((index, Event::Page(Page { encoding: reply.encoding, body: reply.body }))).await.is_err() {
+            return Ok(Outcome::Failed { message: "nobody reads it".into() });
+        }
+        if head.is_last() {
+            let outcome = Outcome::Read { pages, bytes, took: started.elapsed() };
+            log::info!("{}: {}", request.path, words(&outcome));
+            return Ok(outcome);
+        }
+        token = head.token;
+    }
+}
+
+fn words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Read { pages, bytes, took } => format!("{pages} pages, {bytes} bytes, {} ms", took.as_millis()),
+        Outcome::Forbidden { message } => format!("forbidden: {message}"),
+        Outcome::Absent => "absent".into(),
+        Outcome::Failed { message } => format!("failed: {message}"),
+    }
+}
+
+/// `metav1.ListMeta`: what pages are turned by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ListHead {
+    token: String,
+    remaining: u64,
+}
+
+#[derive(Clone, PartialEq, Deserialize, prost::Message)]
+#[serde(rename_all = "camelCase", default)]
+struct ListMeta {
+    #[serde(rename = "continue")]
+    #[prost(string, tag = "3")]
+    token: String,
+    #[prost(int64, tag = "4")]
+    remaining_item_count: i64,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct ProtobufList {
+    #[prost(message, optional, tag = "1")]
+    metadata: Option<ListMeta>,
+}
+
+impl ListHead {
+    fn is_last(&self) -> bool {
+        self.token.is_empty()
+    }
+
+    /// Reads the head of a list, and of its items as little as possible.
+    fn of(encoding: Encoding, body: &Bytes) -> Result<Self, String> {
+        let metadata = match encoding {
+            Encoding::Json => json_metadata(body)?,
+            Encoding::Protobuf => {
+                let list: ProtobufList =
+                    prost::Message::decode(answer::unwrap_protobuf(body)?).map_err(|e| e.to_string())?;
+                list.metadata.unwrap_or_default()
+            }
+            Encoding::Other => return Err("it is neither JSON nor protobuf; is this an API server?".into()),
+        };
+        Ok(Self { token: metadata.token, remaining: u64::try_from(metadata.remaining_item_count).unwrap_or(0) })
+    }
+}
+
+/// The `metadata` of a list in JSON. The API server writes it before the items, and then they are not looked at.
+fn json_metadata(body: &[u8]) -> Result<ListMeta, String> {
+    struct Head<'a> {
+        kind: &'a mut String,
+        metadata: &'a mut Option<ListMeta>,
+    }
+    impl<'de> DeserializeSeed<'de> for Head<'_> {
+        type Value = ();
+        fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+            deserializer.deserialize_map(self)
+        }
+    }
+    impl<'de> Visitor<'de> for Head<'_> {
+        type Value = ();
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a list")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+                match key.as_ref() {
+                    "kind" => *self.kind = map.next_value()?,
+                    "metadata" => *self.metadata = Some(map.next_value()?),
+                    // An error is the one way out before the end.
+                    "items" if self.metadata.is_some() && !self.kind.is_empty() => {
+                        return Err(A::Error::custom("seen"));
+                    }
+                    _ => drop(map.next_value::<IgnoredAny>()?),
+                }
+            }
+            Ok(())
+        }
+    }
+    let (mut kind, mut metadata) = (String::new(), None);
+    let head = Head { kind: &mut kind, metadata: &mut metadata };
+    let seen = head.deserialize(&mut serde_json::Deserializer::from_slice(body));
+    match (seen, metadata) {
+        (_, Some(metadata)) if kind.ends_with("List") => Ok(metadata),
+        (Err(e), _) => Err(e.to_string()),
+        (Ok(()), _) => Err(format!("its kind is {kind:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_list() {
+        let head = |token: &str, remaining| Some(ListHead { token: token.into(), remaining });
+        let rows = [
+            (
+                r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"t","remainingItemCount":30},"items":[{"broken"#,
+                head("t", 30),
+            ),
+            (r#"{"kind":"PodList","metadata":{},"items":[]}"#, head("", 0)),
+            (r#"{"items":[{"metadata":{"continue":"no"}}],"metadata":{"continue":"c"},"kind":"XList"}"#, head("c", 0)),
+            (r#"{"kind":"Pod","metadata":{}}"#, None),
+            (r#"{"kind":"PodList","items":[]}"#, None),
+            (r#"{"kind":"PodList""#, None),
+            ("<html>", None),
+            ("[]", None),
+            ("", None),
+        ];
+        for (body, want) in rows {
+            assert_eq!(ListHead::of(Encoding::Json, &Bytes::from_static(body.as_bytes())).ok(), want, "{body}");
+        }
+    }
+
+    #[test]
+    fn the_head_of_a_list_in_protobuf() {
+        // As Go writes it: Unknown{typeMeta, raw: PodList{metadata{resourceVersion "7", continue "tok", remaining 30}, items…}}.
+        let raw = b"\x0a\x0c\x0a\x00\x12\x017\x1a\x03tok\x20\x1e\x12\x03\x0a\x01x";
+        let mut body = b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12".to_vec();
+        body.push(raw.len() as u8);
+        body.extend_from_slice(raw);
+        let head = ListHead::of(Encoding::Protobuf, &Bytes::from(body.clone())).unwrap();
+        assert_eq!(head, ListHead { token: "tok".into(), remaining: 30 });
+        body.truncate(body.len() - 3);
+        assert!(ListHead::of(Encoding::Protobuf, &Bytes::from(body)).is_err());
+        assert!(ListHead::of(Encoding::Other, &Bytes::new()).is_err());
+    }
+
+    #[test]
+    fn the_query_of_a_page() {
+        let request = ListRequest::new("/api/v1/pods").labels("app in (a,b)").fields("spec.nodeName=n-1");
+        assert_eq!(
+            request.page("a/b=="),
+            "/api/v1/pods?limit=500&labelSelector=app%20in%20%28a%2Cb%29&fieldSelector=spec.nodeName%3Dn-1&continue=a%2Fb%3D%3D"
+        );
+        assert_eq!(ListRequest::new("/api/v1/pods").page(""), "/api/v1/pods?limit=500");
+    }
+}
