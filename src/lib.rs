@@ -19,11 +19,16 @@
 //! network, behind the feature `live`; only `render` knows colour and width.
 #![recursion_limit = "512"]
 
+pub mod cli;
 #[cfg(feature = "live")]
 pub mod cluster;
+pub mod commands;
 pub mod duration;
 pub mod error;
+pub mod file;
 pub mod finding;
 pub mod logging;
+pub mod render;
+pub mod report;
 pub mod snapshot;
 pub mod wire;

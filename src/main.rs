@@ -1,3 +1,7 @@
 //! The `kubectl-pdb` executable.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kubectl_pdb::cli::run()
+}

@@ -208,7 +208,7 @@ impl Builder {
             Kind::Event => self.events.push(Arc::new(Event::read(decode(item)?, i))),
             Kind::Lease => {
                 let lease: wire::events::Lease = decode(item)?;
-                self.leases.extend(lease.spec.and_then(|s| s.renew_time).and_then(|t| t.timestamp()));
+                self.leases.extend(lease.spec.and_then(|s| s.renew_time).and_then(wire::scalar::Time::timestamp));
             }
             Kind::Namespace => keep(&mut self.namespaces, decode(item)?, i),
             Kind::HorizontalPodAutoscaler => keep(&mut self.autoscalers, decode(item)?, i),

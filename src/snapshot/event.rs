@@ -50,7 +50,12 @@ impl Event {
             warning: w.type_ == "Warning",
             reporter: i.str(if w.reporting_component.is_empty() { &source } else { &w.reporting_component }),
             count: series.count.or(w.count).unwrap_or(1),
-            last_seen: times.into_iter().flatten().filter_map(|t| t.timestamp()).max().or(meta.created),
+            last_seen: times
+                .into_iter()
+                .flatten()
+                .filter_map(super::super::wire::scalar::Time::timestamp)
+                .max()
+                .or(meta.created),
             meta,
         }
     }

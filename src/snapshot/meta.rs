@@ -111,8 +111,8 @@ impl Meta {
             annotations: i.map(&wire.annotations),
             controller,
             owner,
-            created: wire.creation_timestamp.and_then(|t| t.timestamp()),
-            deleted: wire.deletion_timestamp.and_then(|t| t.timestamp()),
+            created: wire.creation_timestamp.and_then(super::super::wire::scalar::Time::timestamp),
+            deleted: wire.deletion_timestamp.and_then(super::super::wire::scalar::Time::timestamp),
             deletion_grace: wire.deletion_grace_period_seconds,
             finalizers: i.strs(&wire.finalizers),
         }

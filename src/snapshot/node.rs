@@ -69,12 +69,16 @@ impl Node {
                     key: i.str(&t.key),
                     value: i.str(&t.value),
                     effect: i.str(&t.effect),
-                    since: t.time_added.and_then(|t| t.timestamp()),
+                    since: t.time_added.and_then(super::super::wire::scalar::Time::timestamp),
                 })
                 .collect(),
             capacity: Amounts::read(&status.capacity, i)?,
             allocatable: Amounts::read(&status.allocatable, i)?,
-            heartbeat: status.conditions.iter().filter_map(|c| c.last_heartbeat_time.and_then(|t| t.timestamp())).max(),
+            heartbeat: status
+                .conditions
+                .iter()
+                .filter_map(|c| c.last_heartbeat_time.and_then(super::super::wire::scalar::Time::timestamp))
+                .max(),
             conditions: status
                 .conditions
                 .iter()

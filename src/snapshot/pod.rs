@@ -428,7 +428,7 @@ impl Condition {
         Self {
             kind: i.str(kind),
             status: Truth::read(status),
-            since: since.and_then(|t| t.timestamp()),
+            since: since.and_then(super::super::wire::scalar::Time::timestamp),
             reason: i.str(reason),
             message: i.str(message),
         }

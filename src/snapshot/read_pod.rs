@@ -232,7 +232,7 @@ fn status(w: wire::PodStatus, i: &mut Interner) -> Result<PodStatus, String> {
         reason: i.opt(&w.reason),
         message: i.opt(&w.message),
         nominated_node: i.opt(&w.nominated_node_name),
-        started: w.start_time.and_then(|t| t.timestamp()),
+        started: w.start_time.and_then(super::super::wire::scalar::Time::timestamp),
         containers: containers(&w.container_statuses, i)?,
         init_containers: containers(&w.init_container_statuses, i)?,
         resize: i.opt(&w.resize),
@@ -249,7 +249,7 @@ fn container_status(w: &wire::ContainerStatus, i: &mut Interner) -> Result<Conta
         exit_code: t.exit_code.unwrap_or_default(),
         reason: i.str(&t.reason),
         message: i.str(&t.message),
-        finished: t.finished_at.and_then(|t| t.timestamp()),
+        finished: t.finished_at.and_then(super::super::wire::scalar::Time::timestamp),
     };
     let state = w.state.clone().unwrap_or_default();
     Ok(ContainerStatus {
@@ -259,7 +259,9 @@ fn container_status(w: &wire::ContainerStatus, i: &mut Interner) -> Result<Conta
         restarts: w.restart_count.unwrap_or_default(),
         state: match (&state.waiting, &state.running, &state.terminated) {
             (Some(w), ..) => ContainerState::Waiting { reason: i.str(&w.reason), message: i.str(&w.message) },
-            (_, Some(r), _) => ContainerState::Running(r.started_at.and_then(|t| t.timestamp())),
+            (_, Some(r), _) => {
+                ContainerState::Running(r.started_at.and_then(super::super::wire::scalar::Time::timestamp))
+            }
             (.., Some(t)) => ContainerState::Terminated(ended(t, i)),
             _ => ContainerState::Unknown,
         },

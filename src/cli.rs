@@ -1,0 +1,188 @@
+//! The command line: what the user typed, and the snapshot it asks for.
+
+use crate::commands;
+use crate::error::{Failure, Result};
+use crate::render::{Format, Screen};
+use crate::report::Need;
+use crate::snapshot::Snapshot;
+use clap::{Args, Parser, Subcommand};
+use jiff::Timestamp;
+
+/// What kubectl drain, the eviction endpoint and the scheduler will say, before they say it.
+#[derive(Debug, Parser)]
+#[command(name = "kubectl-pdb", bin_name = "kubectl pdb", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// How many pods each PodDisruptionBudget may lose now, and if none, whether for a while or for ever
+    #[command(visible_alias = "st")]
+    Status(commands::status::StatusArgs),
+    /// What kubectl drain will meet on a node: what goes, what waits, what blocks it for ever
+    #[command(visible_alias = "plan")]
+    DrainPlan(commands::drain_plan::DrainPlanArgs),
+    /// Why a pod is not running: what refuses it on every node, and why preemption does not help
+    #[command(visible_alias = "why")]
+    WhyPending(commands::why_pending::WhyPendingArgs),
+    /// What a finding code means, and what to do about it
+    Explain(commands::explain::ExplainArgs),
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Global {
+    /// The namespace to look at
+    #[arg(long, short = 'n', global = true, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Read this file, directory or - (standard input) and no cluster; can be repeated
+    #[arg(long, global = true, value_name = "FILE|DIR|-", help_heading = "Input")]
+    pub from: Vec<String>,
+    /// The time to answer for, in RFC 3339 form; of a file, the newest time in it
+    #[arg(long, global = true, value_name = "TIME", help_heading = "Input")]
+    pub now: Option<Timestamp>,
+    /// Output format
+    #[arg(long, short = 'o', global = true, value_enum, value_name = "FORMAT", help_heading = "Output")]
+    pub output: Option<Format>,
+    /// Leave out the headers of tables
+    #[arg(long, global = true, help_heading = "Output")]
+    pub no_headers: bool,
+    /// When to colour
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
+    pub color: Color,
+    /// How much to say on standard error: 1 what was read, 6 each request
+    #[arg(long = "v", short = 'v', global = true, default_value_t = 0, value_name = "N", help_heading = "Output")]
+    pub verbosity: u8,
+    /// Which cluster, and as whom.
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    pub connect: crate::cluster::options::ConnectOptions,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Which namespace a command looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them.
+    All,
+    /// This one.
+    Namespace(String),
+}
+
+impl Scope {
+    /// Whether it takes in a namespace.
+    pub fn takes(&self, ns: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Namespace(one) => one == ns,
+        }
+    }
+}
+
+/// What a command prints, and how the program ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// For standard output, with colours; the writer takes them out where they do not belong.
+    pub text: String,
+    /// For standard error: warnings, one a line.
+    pub warnings: Vec<String>,
+    /// The exit status.
+    pub status: u8,
+}
+
+impl Answer {
+    /// An answer that ends well.
+    pub fn new(text: String) -> Self {
+        Self { text, warnings: Vec::new(), status: 0 }
+    }
+}
+
+impl Global {
+    /// Reads what a command needs, from the files given or from the cluster.
+    pub fn read(&self, needs: &[Need], scope: &Scope) -> Result<Snapshot> {
+        if !self.from.is_empty() {
+            #[cfg(feature = "live")]
+            if let Some(flag) = self.connect.any_given() {
+                return Err(Failure::usage(format!(
+                    "--from reads files, and {flag} means a cluster: give one of the two"
+                )));
+            }
+            return crate::file::load(&self.from, self.now);
+        }
+        Self::read_live(needs, scope)
+    }
+
+    #[cfg(feature = "live")]
+    fn read_live(_needs: &[Need], _scope: &Scope) -> Result<Snapshot> {
+        Err(Failure::new(crate::error::Kind::NoCluster, "reading a live cluster is not wired up yet")
+            .hint("use --from FILE"))
+    }
+
+    #[cfg(not(feature = "live"))]
+    fn read_live(_needs: &[Need], _scope: &Scope) -> Result<Snapshot> {
+        Err(Failure::usage("this build reads files only").hint("use --from FILE"))
+    }
+
+    /// The namespace that names without one belong to: the flag's, else the context's, else `default`.
+    pub fn scope(&self, all: bool) -> Scope {
+        if all { Scope::All } else { Scope::Namespace(self.namespace.clone().unwrap_or_else(|| "default".to_owned())) }
+    }
+
+    /// How and how wide to write.
+    pub fn screen(&self) -> Screen {
+        let width = terminal_size::terminal_size().map(|(w, _)| usize::from(w.0));
+        let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+        Screen { format: self.output.unwrap_or_default(), width: columns.or(width), no_headers: self.no_headers }
+    }
+}
+
+/// The program: reads the command line, answers, and says how it ends.
+pub fn run() -> std::process::ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            let failed = e.use_stderr();
+            let _ = e.print(); // Nothing is left to be done about a closed terminal.
+            return u8::from(failed).into();
+        }
+    };
+    match cli.global.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    crate::logging::init(cli.global.verbosity);
+    match cli.command.run(&cli.global) {
+        Ok(answer) => commands::print(&answer),
+        Err(failure) => commands::print_failure(&failure),
+    }
+}
+
+impl Command {
+    fn run(&self, global: &Global) -> Result<Answer> {
+        match self {
+            Self::Status(args) => commands::status::run(args, global),
+            Self::DrainPlan(args) => commands::drain_plan::run(args, global),
+            Self::WhyPending(args) => commands::why_pending::run(args, global),
+            Self::Explain(args) => commands::explain::run(args),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The commands: each has its flags, the kinds it needs, a call of its engine, and a rendering.
+
+pub mod drain_plan;
+pub mod explain;
+pub mod status;
+pub mod why_pending;
+
+use crate::cli::Answer;
+use crate::error::Failure;
+use crate::render::style::{Tone, paint, safe, safe_lines};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Writes an answer and gives the program's exit status. A reader that has gone (`| head`) is no fault.
+pub fn print(answer: &Answer) -> ExitCode {
+    let mut err = anstream::stderr().lock();
+    for warning in &answer.warnings {
+        let _ = writeln!(err, "{} {}", paint("warning:", Tone::Waiting), safe(warning));
+    }
+    let mut out = anstream::stdout().lock();
+    match out.write_all(safe_lines(&answer.text).as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(err, "error: the answer cannot be written: {e}");
+            ExitCode::from(1)
+        }
+        _ => ExitCode::from(answer.status),
+    }
+}
+
+/// Says what went wrong and what to do, and gives the exit status.
+pub fn print_failure(failure: &Failure) -> ExitCode {
+    let mut err = anstream::stderr().lock();
+    let _ = writeln!(err, "{} {}", paint("error:", Tone::Bad), safe_lines(&failure.to_string()));
+    if let Some(hint) = &failure.hint {
+        let _ = writeln!(err, "{} {}", paint("hint:", Tone::Strong), safe_lines(hint));
+    }
+    ExitCode::from(1)
+}

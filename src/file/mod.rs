@@ -1,0 +1,194 @@
+//! Snapshots from files: what `kubectl get … -o json|yaml` prints, or `kubectl pdb snapshot` wrote.
+
+mod split;
+
+use crate::error::{Failure, Kind, Result};
+use crate::snapshot::builder::{Builder, ItemError};
+use crate::snapshot::{Snapshot, Source};
+use jiff::Timestamp;
+use split::{Position, SplitError, Splitter};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Reads files, directories (their `.json`, `.yaml` and `.yml` files, also gzipped) and `-` for standard input.
+///
+/// # Errors
+/// Where something cannot be read or is not Kubernetes; the message names the file, line and column.
+pub fn load(paths: &[String], now: Option<Timestamp>) -> Result<Snapshot> {
+    let mut builder = Builder::default();
+    for path in paths {
+        for file in expand(path)? {
+            read_one(&file, &mut builder)?;
+        }
+    }
+    if builder.is_empty() {
+        return Err(Failure::bad_input(format!("{}: there is no Kubernetes object in it", paths.join(", ")))
+            .hint("write one with: kubectl get pdb,pods,nodes,deploy,rs,sts -A -o json > cluster.json"));
+    }
+    Ok(builder.finish(Source { files: paths.to_vec(), ..Source::default() }, now))
+}
+
+/// One input: its name for messages, and its path (`None` for standard input).
+struct Input {
+    name: String,
+    path: Option<PathBuf>,
+}
+
+fn expand(path: &str) -> Result<Vec<Input>> {
+    if path == "-" {
+        return Ok(vec![Input { name: "standard input".to_owned(), path: None }]);
+    }
+    let cannot_read = |e: io::Error| {
+        let what = if e.kind() == io::ErrorKind::NotFound { "there is no such file" } else { "it cannot be read" };
+        Failure::bad_input(format!("{path}: {what}")).caused_by(e)
+    };
+    if !fs::metadata(path).map_err(cannot_read)?.is_dir() {
+        return Ok(vec![Input { name: path.to_owned(), path: Some(path.into()) }]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(cannot_read)? {
+        let file = entry.map_err(cannot_read)?.path();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let plain = name.strip_suffix(".gz").unwrap_or(&name);
+        if [".json", ".yaml", ".yml"].iter().any(|e| plain.ends_with(e)) && file.is_file() {
+            files.push(Input { name: file.display().to_string(), path: Some(file) });
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    if files.is_empty() {
+        return Err(Failure::bad_input(format!("{path}: there is no .json, .yaml or .yml file in it")));
+    }
+    Ok(files)
+}
+
+fn read_one(input: &Input, builder: &mut Builder) -> Result<()> {
+    let name = &input.name;
+    let cannot_read = |e: io::Error| Failure::bad_input(format!("{name}: it cannot be read")).caused_by(e);
+    let raw: Box<dyn Read> = match &input.path {
+        Some(path) => Box::new(open(path).map_err(cannot_read)?),
+        None => Box::new(io::stdin().lock()),
+    };
+    let mut raw = BufReader::new(raw);
+    let start = raw.fill_buf().map_err(cannot_read)?;
+    if start.starts_with(&[0x1f, 0x8b]) {
+        return read_text(name, BufReader::new(flate2::bufread::MultiGzDecoder::new(raw)), builder);
+    }
+    read_text(name, raw, builder)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+fn read_text(name: &str, mut input: impl BufRead, builder: &mut Builder) -> Result<()> {
+    let cannot_read = |e: io::Error| Failure::bad_input(format!("{name}: it cannot be read")).caused_by(e);
+    let start = input.fill_buf().map_err(cannot_read)?;
+    if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
+        return Err(Failure::bad_input(format!("{name}: it is UTF-16 text, which Kubernetes never writes")).hint(
+            "PowerShell's > writes UTF-16: use  | Out-File -Encoding utf8  or  kubectl … | Set-Content -Encoding utf8",
+        ));
+    }
+    if start.starts_with(&[0xef, 0xbb, 0xbf]) {
+        input.consume(3);
+    }
+    let start = input.fill_buf().map_err(cannot_read)?;
+    if start.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{') {
+        read_json(name, input, builder)
+    } else {
+        read_yaml(name, input, builder)
+    }
+}
+
+fn read_json(name: &str, input: impl Read, builder: &mut Builder) -> Result<()> {
+    let mut splitter = Splitter::new(input);
+    while let Some(piece) = splitter.next().map_err(|e| cannot_cut(name, e))? {
+        let start = piece.start;
+        builder.add_json(piece.bytes).map_err(|e| bad_item(name, Some(start), piece.bytes, &e))?;
+    }
+    Ok(())
+}
+
+fn cannot_cut(name: &str, error: SplitError) -> Failure {
+    match error {
+        SplitError::Read(e) => Failure::bad_input(format!("{name}: it cannot be read")).caused_by(e),
+        SplitError::Truncated(_) => {
+            Failure::bad_input(format!("{name}: {error}")).hint("the file is cut short: write it again")
+        }
+        SplitError::Unexpected(..) => {
+            Failure::bad_input(format!("{name}: {error}")).hint("give what kubectl get … -o json or -o yaml prints")
+        }
+    }
+}
+
+/// Words for an item that cannot be used: where it stands in the file, and what it is as far as that can be told.
+fn bad_item(name: &str, start: Option<Position>, bytes: &[u8], error: &ItemError) -> Failure {
+    let place = match (start, error.at) {
+        (Some(s), Some((1, column))) => format!(" line {}, column {}:", s.line, s.column + column - 1),
+        (Some(s), Some((line, column))) => format!(" line {}, column {column}:", s.line + line - 1),
+        (Some(s), None) => format!(" line {}, column {}:", s.line, s.column),
+        (None, _) => String::new(),
+    };
+    let what = describe(bytes).map(|w| format!(" {w}:")).unwrap_or_default();
+    Failure::new(Kind::BadInput, format!("{name}:{place}{what} {}", error.message))
+}
+
+/// `Pod shop/web-1`, where the object says so.
+fn describe(bytes: &[u8]) -> Option<String> {
+    let object: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    let text = |pointer: &str| object.pointer(pointer).and_then(|v| v.as_str());
+    let name = text("/metadata/name")?;
+    let path = text("/metadata/namespace").map_or_else(|| name.to_owned(), |ns| format!("{ns}/{name}"));
+    Some(format!("{} {path}", text("/kind")?))
+}
+
+/// YAML comes whole: it is written by hand or by `-o yaml`, and small.
+fn read_yaml(name: &str, mut input: impl Read, builder: &mut Builder) -> Result<()> {
+    let mut text = String::new();
+    input
+        .read_to_string(&mut text)
+        .map_err(|e| Failure::bad_input(format!("{name}: it is neither JSON nor YAML text")).caused_by(e))?;
+    let documents: Vec<serde_json::Value> =
+        serde_saphyr::from_multiple_with_options(&text, yaml_options()).map_err(|e| {
+            Failure::bad_input(format!("{name}: it is neither JSON nor YAML: {}", e.to_string().trim_end()))
+        })?;
+    for document in documents {
+        match document {
+            serde_json::Value::Null => {}
+            serde_json::Value::Object(mut object) => match object.shift_remove("items") {
+                Some(serde_json::Value::Array(items)) => {
+                    for item in items {
+                        add_value(name, &item, builder)?;
+                    }
+                }
+                other => {
+                    object.extend(other.map(|o| ("items".to_owned(), o)));
+                    add_value(name, &object.into(), builder)?;
+                }
+            },
+            _ => {
+                return Err(Failure::bad_input(format!("{name}: it is text, and not a Kubernetes object"))
+                    .hint("give what kubectl get … -o json or -o yaml prints"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add_value(name: &str, value: &serde_json::Value, builder: &mut Builder) -> Result<()> {
+    let bytes = value.to_string().into_bytes();
+    builder.add_json(&bytes).map_err(|e| bad_item(name, None, &bytes, &e))
+}
+
+/// The defaults stop at about 365 pods; a cluster has more.
+fn yaml_options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_nodes: 500_000_000,
+            max_events: 1_000_000_000,
+            max_total_scalar_bytes: 8 << 30,
+            max_documents: 10_000_000,
+            max_reader_input_bytes: None,
+        },
+    }
+}

@@ -1,0 +1,134 @@
+//! The JSON contract: plain structs that other programs rely on. Fields may be added; none changes its meaning.
+
+use crate::finding::Finding;
+use crate::snapshot::coverage::Outcome;
+use crate::snapshot::{Kind, Snapshot};
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// What every document begins with; `B` is what the answer itself has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Document<B> {
+    /// `kubectl-pdb/v1`.
+    pub api_version: &'static str,
+    /// `BudgetStatusList`, `DrainPlan` or `PendingReport`.
+    pub kind: &'static str,
+    /// When the answer was made: the time it speaks of is `source.now`.
+    pub generated_at: Timestamp,
+    /// What it was made from.
+    pub source: Source,
+    /// Whether no gap affects this answer.
+    pub complete: bool,
+    /// What could not be read.
+    pub gaps: Vec<Gap>,
+    /// Those that belong to no single item.
+    pub findings: Vec<Finding>,
+    /// The answer.
+    #[serde(flatten)]
+    pub body: B,
+}
+
+/// What an answer was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Source {
+    /// The kubeconfig context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The API server's URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The files it was read from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The server's version, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_version: Option<String>,
+    /// The time the answer speaks of.
+    pub now: Timestamp,
+}
+
+/// Something that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// The resource, as kubectl names it.
+    pub resource: String,
+    /// Why.
+    pub reason: GapReason,
+    /// What could not be judged for it.
+    pub effect: String,
+}
+
+/// Why something could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GapReason {
+    /// The server refuses.
+    Forbidden,
+    /// It is not in the input, or not served.
+    Absent,
+    /// It went wrong.
+    Failed,
+}
+
+/// A kind that a command reads, and what cannot be judged without it.
+#[derive(Debug, Clone, Copy)]
+pub struct Need {
+    /// The kind.
+    pub kind: Kind,
+    /// Whether the answer stands on it: it is not complete without.
+    pub essential: bool,
+    /// What could not be judged without it.
+    pub effect: &'static str,
+}
+
+impl Need {
+    /// A kind that the answer stands on.
+    pub const fn essential(kind: Kind, effect: &'static str) -> Self {
+        Self { kind, essential: true, effect }
+    }
+
+    /// A kind that adds to the answer where it is there.
+    pub const fn helpful(kind: Kind, effect: &'static str) -> Self {
+        Self { kind, essential: false, effect }
+    }
+}
+
+impl<B> Document<B> {
+    /// The document of an answer made from a snapshot at the moment `generated_at`.
+    pub fn new(kind: &'static str, snapshot: &Snapshot, needs: &[Need], generated_at: Timestamp, body: B) -> Self {
+        let gaps: Vec<(bool, Gap)> = needs.iter().filter_map(|n| Some((n.essential, gap(snapshot, n)?))).collect();
+        Self {
+            api_version: "kubectl-pdb/v1",
+            kind,
+            generated_at,
+            source: Source {
+                context: snapshot.source.context.clone(),
+                server: snapshot.source.server.clone(),
+                files: snapshot.source.files.clone(),
+                server_version: snapshot.source.server_version.clone(),
+                now: snapshot.now,
+            },
+            // A refused or failed list hides something; one that a file merely lacks matters where the answer stands on it.
+            complete: !gaps.iter().any(|(essential, g)| *essential || g.reason != GapReason::Absent),
+            gaps: gaps.into_iter().map(|(_, g)| g).collect(),
+            findings: Vec::new(),
+            body,
+        }
+    }
+}
+
+fn gap(snapshot: &Snapshot, need: &Need) -> Option<Gap> {
+    let reason = match snapshot.coverage.of(need.kind) {
+        Outcome::Read => return None,
+        Outcome::Absent => GapReason::Absent,
+        Outcome::Forbidden(_) => GapReason::Forbidden,
+        Outcome::Failed(_) => GapReason::Failed,
+    };
+    let detail = match snapshot.coverage.of(need.kind) {
+        Outcome::Forbidden(words) | Outcome::Failed(words) if !words.is_empty() => format!(" ({words})"),
+        _ => String::new(),
+    };
+    Some(Gap { resource: need.kind.resource(), reason, effect: format!("{}{detail}", need.effect) })
+}
