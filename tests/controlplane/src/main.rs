@@ -1,2 +1,212 @@
-//! The real control plane as the judge of kubectl-pdb.
-fn main() {}
+//! The real control plane as the judge of kubectl-pdb. See README.md.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for a terminal")]
+
+mod api;
+mod cases;
+mod certs;
+mod components;
+mod generate;
+mod judge;
+mod kinds;
+mod kubelet;
+mod load;
+mod objects;
+mod plane;
+mod process;
+mod product;
+mod random;
+mod reset;
+mod runs;
+mod scheduling;
+mod snapshot;
+mod truth;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Args, Parser, Subcommand};
+
+use components::{Components, Version};
+use generate::pending::Purpose;
+use judge::Tally;
+use process::Folder;
+use product::Product;
+use runs::Settings;
+use runs::pending::Pending;
+
+/// Holds kubectl-pdb against the real control plane.
+#[derive(Parser)]
+#[command(name = "controlplane")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+struct Common {
+    /// The Kubernetes version of the control plane
+    #[arg(long, value_enum, default_value = "1.36", global = true)]
+    version: Version,
+    /// The kubectl-pdb to judge (default: the one beside this program)
+    #[arg(long, global = true)]
+    product: Option<PathBuf>,
+    /// Where cases of disagreement are written
+    #[arg(long, default_value = "/tmp/misses", global = true)]
+    misses: PathBuf,
+    /// How many disagreements are printed
+    #[arg(long, default_value_t = 20, global = true)]
+    show: usize,
+}
+
+#[derive(Args)]
+struct Seeds {
+    /// The seeds: `A..B` (without B), or one
+    #[arg(long, value_parser = seeds, default_value = "0..3")]
+    seeds: Range<u64>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build the components and end
+    Build,
+    /// Random workloads and budgets: the budgets' numbers and every pod's eviction
+    Budgets(Seeds),
+    /// Random Pending pods: the scheduler's message word for word
+    Pending(Seeds),
+    /// Random preemptors: the nominated node and the victims
+    Preempt(Seeds),
+    /// Random workloads under real controllers: the plan against the real `kubectl drain`
+    Drain(Seeds),
+    /// Write random clusters with the control plane's answers, for tests that need no control plane
+    Record {
+        /// What kind
+        what: What,
+        #[command(flatten)]
+        seeds: Seeds,
+        /// The folder to write to
+        #[arg(long)]
+        out: PathBuf,
+    },
+    /// Put recorded cases through the control plane and compare with what was recorded
+    Replay {
+        /// Folders with a cluster.json and a truth.json, at any depth
+        #[arg(required = true)]
+        folders: Vec<PathBuf>,
+    },
+}
+
+/// A kind of random cluster.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum What {
+    Budgets,
+    Pending,
+    Preempt,
+    Drain,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all agree.
+fn run(cli: Cli) -> Result<bool> {
+    process::clean_up_on_signals()?;
+    let components = Components::build(cli.common.version)?;
+    let product = match cli.command {
+        Command::Build | Command::Replay { .. } | Command::Record { .. } => None,
+        Command::Budgets(_) | Command::Pending(_) | Command::Preempt(_) | Command::Drain(_) => {
+            Some(Product::find(cli.common.product)?)
+        }
+    };
+    let settings = Settings { components, product, misses: cli.common.misses, scratch: Folder::new()? };
+    let tally = match cli.command {
+        Command::Build => return Ok(true),
+        Command::Budgets(Seeds { seeds }) => over_seeds(seeds, |seed| runs::budgets::run(&settings, seed))?,
+        Command::Pending(Seeds { seeds }) => pending(&settings, seeds, Purpose::Messages)?,
+        Command::Preempt(Seeds { seeds }) => pending(&settings, seeds, Purpose::Preemption)?,
+        Command::Drain(Seeds { seeds }) => over_seeds(seeds, |seed| runs::drain::run(&settings, seed))?,
+        Command::Record { what, seeds, out } => {
+            record(&settings, what, seeds.seeds, &out)?;
+            return Ok(true);
+        }
+        Command::Replay { folders } => {
+            let mut tally = Tally::default();
+            for folder in folders.iter().flat_map(|root| cases::folders(root)) {
+                let one = runs::replay::run(&settings, &folder).with_context(|| folder.display().to_string())?;
+                if !one.misses.is_empty() {
+                    eprintln!("{}\n{}", folder.display(), one.details(cli.common.show));
+                }
+                tally.merge(one);
+            }
+            tally
+        }
+    };
+    print!("{}{}", tally.details(cli.common.show), tally.summary());
+    Ok(tally.misses.is_empty())
+}
+
+fn record(settings: &Settings, what: What, seeds: Range<u64>, out: &Path) -> Result<()> {
+    let mut run = None;
+    for seed in seeds {
+        let (name, list, truth) = match what {
+            What::Budgets => {
+                let seen = runs::budgets::record(settings, seed)?;
+                let truth = cases::status_truth(&settings.components.version, &seen.budgets, &seen.evictions, None);
+                (format!("budget-{seed}"), seen.list, truth)
+            }
+            What::Drain => {
+                let seen = runs::drain::record(settings, seed).with_context(|| format!("seed {seed}"))?;
+                (format!("drain-{seed}"), seen.list, runs::drain::truth(&seen.drained, settings))
+            }
+            What::Pending | What::Preempt => {
+                let (name, purpose) = match what {
+                    What::Pending => ("pending", Purpose::Messages),
+                    _ => ("preempt", Purpose::Preemption),
+                };
+                let run = match &mut run {
+                    Some(run) => run,
+                    none => none.insert(Pending::start(settings)?),
+                };
+                let seen = run.record(seed, purpose).with_context(|| format!("seed {seed}"))?;
+                (format!("{name}-{seed}"), seen.list, seen.scheduled.to_json())
+            }
+        };
+        println!("{}", cases::write(out, &name, &list, &truth)?.display());
+    }
+    Ok(())
+}
+
+fn pending(settings: &Settings, seeds: Range<u64>, purpose: Purpose) -> Result<Tally> {
+    let mut run = Pending::start(settings)?;
+    over_seeds(seeds, |seed| run.run(settings, seed, purpose))
+}
+
+fn over_seeds(seeds: Range<u64>, mut one: impl FnMut(u64) -> Result<Tally>) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for seed in seeds {
+        let seen = one(seed).with_context(|| format!("seed {seed}"))?;
+        eprint!("seed {seed}:\n{}", seen.summary());
+        tally.merge(seen);
+    }
+    Ok(tally)
+}
+
+fn seeds(text: &str) -> Result<Range<u64>, String> {
+    let number = |part: &str| part.parse::<u64>().map_err(|e| format!("{part}: {e}"));
+    match text.split_once("..") {
+        Some((first, end)) => Ok(number(first)?..number(end)?),
+        None => number(text).map(|one| one..one + 1),
+    }
+}

@@ -1,0 +1,8 @@
+//! Random clusters, each from a seed.
+
+pub mod budgets;
+pub mod constraints;
+pub mod drain;
+pub mod pending;
+pub mod perturb;
+pub mod storage;

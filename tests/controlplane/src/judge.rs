@@ -1,0 +1,249 @@
+//! Holds the product's answers against the control plane's.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::product::Answer;
+use crate::runs::drain::Drained;
+use crate::scheduling::{Scheduled, Verdict};
+use crate::truth::{BudgetTruth, EvictionTruth};
+
+/// One disagreement.
+#[derive(Debug, Clone)]
+pub struct Miss {
+    /// What was compared: `budgets`, `evictions`, …
+    pub figure: &'static str,
+    /// The object, `namespace/name`.
+    pub object: String,
+    /// What the control plane says.
+    pub real: String,
+    /// What the product says.
+    pub ours: String,
+}
+
+/// How often both said the same, by figure.
+#[derive(Debug, Default)]
+pub struct Tally {
+    figures: BTreeMap<&'static str, (usize, usize)>,
+    /// Every disagreement.
+    pub misses: Vec<Miss>,
+}
+
+impl Tally {
+    /// Counts one comparison.
+    pub fn add(&mut self, figure: &'static str, object: &str, real: &str, ours: &str) {
+        let (same, all) = self.figures.entry(figure).or_default();
+        *all += 1;
+        if real == ours {
+            *same += 1;
+        } else {
+            let (object, real, ours) = (object.to_owned(), real.to_owned(), ours.to_owned());
+            self.misses.push(Miss { figure, object, real, ours });
+        }
+    }
+
+    /// Counts a comparison whose outcome is known.
+    pub fn note(&mut self, figure: &'static str, object: &str, agrees: bool, real: &str, ours: &str) {
+        self.add(figure, object, real, if agrees { real } else { ours });
+    }
+
+    /// Takes in another tally.
+    pub fn merge(&mut self, other: Self) {
+        for (figure, (same, all)) in other.figures {
+            let sum = self.figures.entry(figure).or_default();
+            sum.0 += same;
+            sum.1 += all;
+        }
+        self.misses.extend(other.misses);
+    }
+
+    /// `budgets: 500 of 500 agree`, a line a figure.
+    pub fn summary(&self) -> String {
+        let mut text = String::new();
+        for (figure, (same, all)) in &self.figures {
+            let _ = writeln!(text, "{figure}: {same} of {all} agree");
+        }
+        text
+    }
+
+    /// The misses, at most `most`.
+    pub fn details(&self, most: usize) -> String {
+        let mut text = String::new();
+        for miss in self.misses.iter().take(most) {
+            let _ =
+                writeln!(text, "  {} {}\n    real: {}\n    ours: {}", miss.figure, miss.object, miss.real, miss.ours);
+        }
+        if self.misses.len() > most {
+            let _ = writeln!(text, "  and {} more", self.misses.len() - most);
+        }
+        text
+    }
+}
+
+/// The `status` document's items by `namespace/name`.
+fn by_key(items: &Value) -> BTreeMap<String, &Value> {
+    items.as_array().into_iter().flatten().map(|item| (name_of(item), item)).collect()
+}
+
+/// Compares `status -A` with the budgets' truth: the four numbers, and whether the sync failed.
+pub fn budgets(tally: &mut Tally, answer: &Answer, truth: &BTreeMap<String, BudgetTruth>) {
+    let items = by_key(&answer.document["items"]);
+    for (key, truth) in truth {
+        let real = format!("{:?} sync failed: {}", truth.numbers, truth.condition == "SyncFailed");
+        let ours = match items.get(key) {
+            Some(item) => {
+                let number = |field: &str| item[field].as_i64().unwrap_or(-1);
+                let numbers = [
+                    number("expectedPods"),
+                    number("desiredHealthy"),
+                    number("currentHealthy"),
+                    number("disruptionsAllowed"),
+                ];
+                format!("{numbers:?} sync failed: {}", has_code(item, "sync-failed"))
+            }
+            None => absent(answer),
+        };
+        tally.add("budgets", key, &real, &ours);
+    }
+}
+
+fn has_code(item: &Value, code: &str) -> bool {
+    item["findings"].as_array().into_iter().flatten().any(|finding| finding["code"] == code)
+}
+
+/// Compares `status -A` with the eviction endpoint's answers: code, message and causes. A pod that the product lists
+/// under no budget counts as let go.
+pub fn evictions(tally: &mut Tally, answer: &Answer, truth: &BTreeMap<String, EvictionTruth>) {
+    let mut listed: BTreeMap<String, &Value> = BTreeMap::new();
+    for item in answer.document["items"].as_array().into_iter().flatten() {
+        listed.extend(by_key(&item["pods"]));
+    }
+    for (key, truth) in truth {
+        let real = eviction_text(truth.code, &truth.message, &truth.causes);
+        let ours = match listed.get(key) {
+            Some(pod) => {
+                let eviction = &pod["eviction"];
+                let causes: Vec<String> = eviction["causes"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|c| c.as_str().map(str::to_owned))
+                    .collect();
+                let code = eviction["code"].as_u64().and_then(|c| u16::try_from(c).ok()).unwrap_or(0);
+                let message = if code == 201 { "" } else { eviction["message"].as_str().unwrap_or_default() };
+                eviction_text(code, message, if code == 201 { &[] } else { &causes })
+            }
+            None if answer.document.is_null() => absent(answer),
+            None => eviction_text(201, "", &[]),
+        };
+        tally.add("evictions", key, &real, &ours);
+    }
+}
+
+fn eviction_text(code: u16, message: &str, causes: &[String]) -> String {
+    format!("{code} {message} {causes:?}")
+}
+
+fn absent(answer: &Answer) -> String {
+    match answer.document.is_null() {
+        true => format!("exit {}: {}", answer.exit, answer.stderr.trim()),
+        false => "not listed".to_owned(),
+    }
+}
+
+/// Compares `why-pending -A` with what the scheduler did: the nodes a pod fits on, the message word for word, the
+/// nominated node and (where that is no tie broken by chance) the victims.
+pub fn pending(tally: &mut Tally, answer: &Answer, truth: &Scheduled) {
+    let items = by_key(&answer.document["items"]);
+    for (key, verdict) in &truth.pods {
+        let Some(item) = items.get(key) else {
+            tally.add("messages", key, &format!("{verdict:?}"), &absent(answer));
+            continue;
+        };
+        match verdict {
+            Verdict::Bound(node) => {
+                let fits = strings(&item["scheduler"]["fits"]);
+                tally.note(
+                    "fits",
+                    key,
+                    fits.contains(node),
+                    node,
+                    &format!("{fits:?} {}", item["scheduler"]["message"]),
+                );
+            }
+            Verdict::Waits { message, nominated, .. } => {
+                tally.add("messages", key, message, item["scheduler"]["message"].as_str().unwrap_or("none"));
+                preemption(tally, key, &item["preemption"], nominated.as_deref(), truth);
+            }
+        }
+    }
+}
+
+fn preemption(tally: &mut Tally, key: &str, ours: &Value, nominated: Option<&str>, truth: &Scheduled) {
+    let node = ours["node"].as_str();
+    let Some(nominated) = nominated else {
+        tally.add("nominated nodes", key, "none", node.unwrap_or("none"));
+        return;
+    };
+    let ties = strings(&ours["ties"]);
+    let tie = ties.iter().any(|t| t == nominated);
+    tally.note("nominated nodes", key, node == Some(nominated) || tie, nominated, &format!("{node:?} ties {ties:?}"));
+    // The victims on the node that was chosen, which may be another one of equal rank.
+    let candidates = ours["candidates"].as_array().into_iter().flatten();
+    let chosen = candidates.into_iter().find(|c| c["node"] == nominated).map(|c| &c["victims"]);
+    let mut victims = strings(match node == Some(nominated) {
+        true => &ours["victims"],
+        false => chosen.unwrap_or(&Value::Null),
+    });
+    victims.sort();
+    tally.add("victims", key, &format!("{:?}", truth.victims.iter().collect::<Vec<_>>()), &format!("{victims:?}"));
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+}
+
+/// Compares a drain with the plan for it: whether it ends, which pods stay, and (from `bare`, the plan for the same
+/// drain without flags) which flags kubectl asks for.
+pub fn drain(tally: &mut Tally, plan: &Answer, bare: &Answer, truth: &Drained) {
+    let name = truth.nodes.join(",");
+    let nodes = |answer: &Answer| answer.document["nodes"].as_array().cloned().unwrap_or_default();
+    let planned = nodes(plan);
+    for (node, ended) in &truth.ended {
+        let ours = planned.iter().find(|n| n["name"] == node.as_str());
+        let ours = ours.map_or_else(|| absent(plan), |n| word(n["verdict"].as_str().unwrap_or_default()).to_owned());
+        tally.add("drains", node, if *ended { "ends" } else { "blocked" }, &ours);
+    }
+    let pods: Vec<&Value> = planned.iter().filter_map(|n| n["pods"].as_array()).flatten().collect();
+    // Which of the pods under one budget stays is chance; how many do is not.
+    let group = |key: &str| {
+        let pod = pods.iter().find(|p| name_of(p) == key);
+        let budgets = pod.map(|p| strings(&p["budgets"]).join(",")).unwrap_or_default();
+        if budgets.is_empty() { key.to_owned() } else { budgets }
+    };
+    let stays = pods.iter().filter(|p| p["outcome"] == "stays" && p["action"] != "none" && p["action"] != "skip");
+    let mut ours: Vec<String> = stays.map(|p| group(&name_of(p))).collect();
+    let mut real: Vec<String> = truth.stayed.iter().map(|key| group(key)).collect();
+    ours.sort();
+    real.sort();
+    tally.add("pods that stay", &name, &format!("{real:?}"), &format!("{ours:?}"));
+    let asked = nodes(bare);
+    for (node, flags) in &truth.flags {
+        let ours = asked.iter().find(|n| n["name"] == node.as_str());
+        let mut ours = ours.map(|n| strings(&n["neededFlags"])).unwrap_or_default();
+        let mut real = flags.clone();
+        ours.sort();
+        real.sort();
+        tally.add("needed flags", node, &format!("{real:?}"), &format!("{ours:?}"));
+    }
+}
+
+fn word(verdict: &str) -> &str {
+    if ["drains", "waits"].contains(&verdict) { "ends" } else { verdict }
+}
+
+fn name_of(item: &Value) -> String {
+    format!("{}/{}", item["namespace"].as_str().unwrap_or_default(), item["name"].as_str().unwrap_or_default())
+}
