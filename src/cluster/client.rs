@@ -1,11 +1,12 @@
 //! One request at a time: sent, repeated where the server asks for it, and read whole. Nothing but GET leaves here.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ACCEPT, CONTENT_TYPE, DATE, RETRY_AFTER};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::client::{Body, ClientBuilder};
 use prost::bytes::Bytes;
 use tower::BoxError;
@@ -28,6 +29,8 @@ pub struct Client {
     kube: kube::Client,
     timeout: Option<Duration>,
     facts: Facts,
+    /// How far the server's clock is ahead of this machine's, as its first answer tells.
+    skew: OnceLock<SignedDuration>,
 }
 
 /// An answer with status 2xx.
@@ -68,12 +71,18 @@ impl Client {
     pub fn new(target: &Target, facts: Facts) -> Result<Self> {
         let builder = ClientBuilder::try_from(target.config.clone()).map_err(|e| explain::unusable(&e, &facts))?;
         let kube = builder.with_layer(&FilterLayer::new(get_only)).build();
-        Ok(Self { kube, timeout: target.timeout, facts })
+        Ok(Self { kube, timeout: target.timeout, facts, skew: OnceLock::new() })
     }
 
     /// The facts about the connection, for words.
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// The time by the server's clock, which is the one that all times of its objects are of.
+    pub fn now(&self) -> Timestamp {
+        let skew = self.skew.get().copied().unwrap_or_default();
+        Timestamp::now().checked_add(skew).unwrap_or_else(|_| Timestamp::now())
     }
 
     /// Gets `path` (with its query). 429, 503 and broken connections are tried again a few times;
@@ -147,6 +156,7 @@ impl Client {
             Ok(body) => body.to_bytes(),
             Err(e) => return Ok(broken(&e)),
         };
+        self.skew.get_or_init(|| skew(header(&head.headers, DATE.as_str()), Timestamp::now()));
         let encoding = Encoding::of(header(&head.headers, CONTENT_TYPE.as_str()));
         if head.status == StatusCode::OK {
             return Ok(Try::Done(Reply { encoding, body }));
@@ -177,6 +187,17 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
+/// From the `Date` of an answer, which counts whole seconds: a smaller difference is none.
+fn skew(date: &str, now: Timestamp) -> SignedDuration {
+    let server = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date);
+    let skew = server.map(|server| server.duration_since(now)).unwrap_or_default();
+    if skew.abs() <= SignedDuration::from_secs(2) {
+        return SignedDuration::ZERO;
+    }
+    log::info!("the clock of the API server differs by {} s", skew.as_secs());
+    skew
+}
+
 /// The path without its query: a continue token is no word for people.
 fn resource_of(path: &str) -> &str {
     path.split('?').next().unwrap_or(path)
@@ -185,6 +206,21 @@ fn resource_of(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_servers_clock() {
+        let now: Timestamp = "2026-11-05T12:00:00.5Z".parse().unwrap();
+        let rows = [
+            ("Thu, 05 Nov 2026 12:00:00 GMT", 0.0),
+            ("Thu, 05 Nov 2026 12:05:00 GMT", 299.5),
+            ("Thu, 05 Nov 2026 11:00:00 GMT", -3600.5),
+            ("", 0.0),
+            ("yesterday", 0.0),
+        ];
+        for (date, seconds) in rows {
+            assert_eq!(skew(date, now), SignedDuration::from_secs_f64(seconds), "{date}");
+        }
+    }
 
     #[test]
     fn nothing_but_get_is_sent() {

@@ -13,6 +13,8 @@ pub struct Resource {
     pub namespaced: bool,
     /// Whether it has the subresource `scale`.
     pub has_scale: bool,
+    /// Whether its objects can be listed.
+    pub listable: bool,
 }
 
 #[derive(Deserialize)]
@@ -26,6 +28,8 @@ struct ApiResource {
     kind: String,
     #[serde(default)]
     namespaced: bool,
+    #[serde(default)]
+    verbs: Vec<String>,
 }
 
 /// The path of a group and version, `v1` or `apps/v1`: what is below it lists its kinds.
@@ -48,6 +52,7 @@ pub fn parse(body: &[u8]) -> Result<Vec<Resource>, serde_json::Error> {
             plural: r.name.clone(),
             namespaced: r.namespaced,
             has_scale: has_scale(&r.name),
+            listable: r.verbs.iter().any(|verb| verb == "list"),
         })
         .collect())
 }
@@ -59,19 +64,20 @@ mod tests {
     #[test]
     fn kinds_and_their_scale() {
         let body = br#"{"kind":"APIResourceList","groupVersion":"example.com/v1","resources":[
-            {"name":"widgets","singularName":"widget","namespaced":true,"kind":"Widget","verbs":["get"]},
+            {"name":"widgets","singularName":"widget","namespaced":true,"kind":"Widget","verbs":["get","list"]},
             {"name":"widgets/scale","singularName":"","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale"},
             {"name":"widgets/status","singularName":"","namespaced":true,"kind":"Widget"},
             {"name":"pools","singularName":"pool","namespaced":false,"kind":"Pool"}]}"#;
-        let resource = |kind: &str, plural: &str, namespaced, has_scale| Resource {
+        let resource = |kind: &str, plural: &str, namespaced, has_scale, listable| Resource {
             kind: kind.into(),
             plural: plural.into(),
             namespaced,
             has_scale,
+            listable,
         };
         assert_eq!(
             parse(body).unwrap(),
-            [resource("Widget", "widgets", true, true), resource("Pool", "pools", false, false)]
+            [resource("Widget", "widgets", true, true, true), resource("Pool", "pools", false, false, false)]
         );
         assert!(parse(b"{}").is_err());
     }

@@ -17,9 +17,14 @@ mod host;
 mod kubeconfig;
 mod list;
 pub mod options;
+mod pages;
 mod progress;
 mod proxy;
+mod read;
 mod target;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
@@ -33,10 +38,11 @@ pub use self::discovery::{Resource, group_path};
 pub use self::list::{Event, JSON, ListRequest, Outcome, PROTOBUF, Page};
 pub use self::options::ConnectOptions;
 pub use self::progress::{Observer, Silent, Terminal};
+pub use self::read::{Needs, list_of};
 
 use self::client::{Client, Refusal, Reply};
 use self::explain::Facts;
-use self::host::{Host, System};
+use self::host::System;
 use crate::error::{Failure, Kind, Result};
 
 /// Single objects that are asked for at the same time.
@@ -46,11 +52,16 @@ const GETS_AT_ONCE: usize = 8;
 pub struct Cluster {
     client: Client,
     runtime: Runtime,
-    observer: Box<dyn Observer>,
+    observer: Arc<dyn Observer>,
+    options: ConnectOptions,
     context: Option<String>,
     namespace: String,
     expires: Option<Timestamp>,
+    connected: Instant,
 }
+
+/// Credentials that are older than this may have ended; those that are refused at once were never good.
+const STALE_AFTER: Duration = Duration::from_secs(60);
 
 /// A single object, or what became of it.
 pub type Got = Result<Bytes, Outcome>;
@@ -61,11 +72,11 @@ impl Cluster {
     /// # Errors
     /// No cluster, a bad kubeconfig, no credentials; never a fault of the server.
     pub fn connect(options: &ConnectOptions, observer: impl Observer + 'static) -> Result<Self> {
-        Self::connect_from(&System, options, observer)
+        Self::connect_with(options, Arc::new(observer))
     }
 
-    fn connect_from(host: &dyn Host, options: &ConnectOptions, observer: impl Observer + 'static) -> Result<Self> {
-        let target = target::resolve(host, options, Timestamp::now())?;
+    fn connect_with(options: &ConnectOptions, observer: Arc<dyn Observer>) -> Result<Self> {
+        let target = target::resolve(&System, options, Timestamp::now())?;
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
@@ -84,10 +95,12 @@ impl Cluster {
         Ok(Self {
             client,
             runtime,
-            observer: Box::new(observer),
+            observer,
+            options: options.clone(),
             context: target.context,
             namespace: target.namespace,
             expires: target.expires,
+            connected: Instant::now(),
         })
     }
 
@@ -109,10 +122,19 @@ impl Cluster {
         &self.client.facts().server
     }
 
-    /// Whether the credentials have ended, so that the cluster has to be connected to anew.
-    #[must_use]
-    pub fn has_expired(&self, now: Timestamp) -> bool {
-        self.expires.is_some_and(|at| at <= now)
+    /// Reads by `read`, with new credentials if those at hand have ended: a watch outlives a token.
+    fn with_fresh_credentials<T>(&mut self, read: impl Fn(&Self) -> Result<T>) -> Result<T> {
+        let stale = self.connected.elapsed() > STALE_AFTER;
+        if stale && self.expires.is_some_and(|at| at <= Timestamp::now()) {
+            *self = Self::connect_with(&self.options, Arc::clone(&self.observer))?;
+        }
+        match read(self) {
+            Err(failure) if failure.kind == Kind::NoAccess && stale => {
+                *self = Self::connect_with(&self.options, Arc::clone(&self.observer))?;
+                read(self)
+            }
+            outcome => outcome,
+        }
     }
 
     /// The server's version, like `v1.36.3`; `None` where it may not be asked for.
@@ -161,8 +183,7 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::get`].
     pub fn discover(&self, api_version: &str) -> Result<Result<Vec<Resource>, Outcome>> {
-        let got = self.get(&group_path(api_version))?;
-        Ok(got.and_then(|body| discovery::parse(&body).map_err(|e| Outcome::Failed { message: e.to_string() })))
+        Ok(resources(self.get(&group_path(api_version))?))
     }
 
     /// Reads lists, a few at once and in pages. `on_event` is called on this thread with the number of the request
@@ -190,6 +211,10 @@ impl Cluster {
         Failure::new(Kind::NoCluster, format!("{} does not answer as an API server: {what}", self.server()))
             .hint("is the server of the kubeconfig right, and does no proxy or login page answer in its place?")
     }
+}
+
+fn resources(got: Got) -> Result<Vec<Resource>, Outcome> {
+    got.and_then(|body| discovery::parse(&body).map_err(|e| Outcome::Failed { message: e.to_string() }))
 }
 
 fn got(answer: Result<Reply, Refusal>) -> Got {

@@ -1,5 +1,7 @@
 //! Builds a snapshot item by item: each is decoded, interned and let go.
 
+mod forget;
+
 use super::budget::Budget;
 use super::coverage::{Coverage, Outcome};
 use super::custom::Custom;

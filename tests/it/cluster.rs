@@ -3,8 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use kubectl_pdb::cluster::{Cluster, ConnectOptions, Event, ListRequest, Observer, Outcome, Silent};
-use kubectl_pdb::error::{Failure, Kind};
+use kubectl_pdb::cluster::{Cluster, ConnectOptions, Event, ListRequest, Needs, Observer, Outcome, Silent};
+use kubectl_pdb::error::{Failure, Kind as FailureKind};
+use kubectl_pdb::snapshot::coverage::Outcome as Gap;
+use kubectl_pdb::snapshot::workload::Scale;
+use kubectl_pdb::snapshot::{Kind, Snapshot};
 use serde_json::{Value, json};
 
 use crate::fake_api::{FakeApi, Reply, Running};
@@ -167,7 +170,7 @@ fn credentials_that_are_not_accepted_end_it() {
         .always(NODES, Reply::status(401, "Unauthorized", "Unauthorized"))
         .start();
     let failure = read(&connected(&api), &[ListRequest::new(PODS), ListRequest::new(NODES)]).unwrap_err();
-    assert_eq!(failure.kind, Kind::NoAccess);
+    assert_eq!(failure.kind, FailureKind::NoAccess);
     assert_eq!(failure.to_string(), format!("{} does not accept the credentials: Unauthorized (401)", api.url));
     assert!(failure.hint.unwrap().contains("no credentials"));
 }
@@ -179,7 +182,7 @@ fn no_server_is_told_from_a_wrong_one() {
     drop(taken);
     let version = |server: &str| Cluster::connect(&options(server), Silent).unwrap().version().unwrap_err();
     let failure = version(&closed);
-    assert_eq!(failure.kind, Kind::NoCluster);
+    assert_eq!(failure.kind, FailureKind::NoCluster);
     assert_eq!(failure.to_string(), format!("nothing answers at {closed}: the connection is refused"));
     let failure = version("http://no-such-host.invalid:6443");
     assert_eq!(failure.to_string(), "the name of the API server in http://no-such-host.invalid:6443 is not known here");
@@ -212,6 +215,113 @@ fn single_objects_and_what_a_group_has() {
     assert_eq!(scale["spec"]["replicas"], 3);
     assert_eq!(got[1], Err(Outcome::Absent));
     assert!(got[2].is_ok());
+}
+
+fn snapshot(api: &Running, kinds: &[Kind], namespace: Option<&str>) -> Snapshot {
+    connected(api).read(&Needs { kinds, namespace, operators: false }).unwrap()
+}
+
+#[test]
+fn lists_become_a_snapshot_and_what_cannot_be_read_a_gap() {
+    let pod = |name: &str, namespace: &str| json!({"metadata": {"name": name, "namespace": namespace, "uid": name}});
+    let api = FakeApi::new()
+        .list(PODS, "PodList", vec![pod("a", "x"), pod("b", "x"), pod("c", "y")])
+        .list(NODES, "NodeList", vec![json!({"metadata": {"name": "n"}, "spec": {"unschedulable": "perhaps"}})])
+        .always("/api/v1/namespaces", Reply::status(403, "Forbidden", "no"))
+        .page(2)
+        .start();
+    let kinds = [Kind::Pod, Kind::Node, Kind::Namespace, Kind::PodDisruptionBudget];
+    let got = snapshot(&api, &kinds, None);
+    assert_eq!(got.pods.iter().map(|pod| pod.meta.path()).collect::<Vec<_>>(), ["x/a", "x/b", "y/c"]);
+    assert!(got.coverage.has(Kind::Pod));
+    assert!(matches!(got.coverage.of(Kind::Node), Gap::Failed(why) if why.contains("perhaps")));
+    assert_eq!(*got.coverage.of(Kind::Namespace), Gap::Forbidden("no (403)".into()));
+    assert_eq!(*got.coverage.of(Kind::PodDisruptionBudget), Gap::Absent);
+    assert_eq!(got.source.server_version.as_deref(), Some("v1.36.3"));
+    let got = snapshot(&api, &kinds, Some("y"));
+    assert_eq!(got.pods.iter().map(|pod| pod.meta.path()).collect::<Vec<_>>(), ["y/c"]);
+    assert!(api.asked().contains(&"GET /api/v1/namespaces/y/pods?limit=500".to_owned()));
+}
+
+#[test]
+fn a_list_that_is_read_anew_leaves_no_ghosts() {
+    let ghost = json!({"kind": "PodList", "metadata": {"continue": "1"}, "items": [{"metadata": {"name": "ghost"}}]});
+    let api = FakeApi::new()
+        .list(PODS, "PodList", pods(1))
+        .script(
+            PODS,
+            [Reply::new(200, "application/json", ghost.to_string()), Reply::status(410, "Expired", "too old")],
+        )
+        .start();
+    let got = snapshot(&api, &[Kind::Pod], None);
+    assert_eq!(got.pods.iter().map(|pod| pod.meta.path()).collect::<Vec<_>>(), ["a/p0"]);
+}
+
+#[test]
+fn the_scale_of_custom_owners_is_asked_for() {
+    let owned = |name: &str, api: &str, kind: &str, owner: &str| {
+        json!({"metadata": {"name": name, "namespace": "a", "ownerReferences": [
+            {"apiVersion": api, "kind": kind, "name": owner, "uid": owner, "controller": true}]}})
+    };
+    let group = json!({"kind": "APIResourceList", "groupVersion": "example.com/v1", "resources": [
+        {"name": "widgets", "namespaced": true, "kind": "Widget"},
+        {"name": "widgets/scale", "namespaced": true, "kind": "Scale"},
+        {"name": "gadgets", "namespaced": true, "kind": "Gadget"}]});
+    let scale = |name: &str| format!("/apis/example.com/v1/namespaces/a/widgets/{name}/scale");
+    let api = FakeApi::new()
+        .list(
+            PODS,
+            "PodList",
+            vec![
+                owned("p1", "example.com/v1", "Widget", "scaled"),
+                owned("p2", "example.com/v1", "Widget", "scaled"),
+                owned("p3", "example.com/v1", "Widget", "forbidden"),
+                owned("p4", "example.com/v1", "Widget", "gone"),
+                owned("p5", "example.com/v1", "Gadget", "plain"),
+                owned("p6", "gone.example.com/v1", "Thing", "no-group"),
+                owned("p7", "locked.example.com/v1", "Thing", "locked"),
+                owned("p8", "apps/v1", "ReplicaSet", "rs"),
+            ],
+        )
+        .object("/apis/example.com/v1", group)
+        .object(&scale("scaled"), json!({"kind": "Scale", "spec": {"replicas": 3}}))
+        .always(&scale("forbidden"), Reply::status(403, "Forbidden", "no"))
+        .always(
+            "/apis/locked.example.com/v1",
+            Reply::status(503, "ServiceUnavailable", "no").header("Retry-After", "0"),
+        )
+        .start();
+    let got = snapshot(&api, &[Kind::Pod], None);
+    let scales: Vec<_> = got.workloads.iter().map(|w| (w.meta.name.to_string(), w.scale)).collect();
+    let want = [
+        ("forbidden", Scale::Unknown),
+        ("locked", Scale::Unknown),
+        ("no-group", Scale::NoScale),
+        ("plain", Scale::NoScale),
+        ("scaled", Scale::Replicas(3)),
+    ];
+    assert_eq!(scales, want.map(|(name, scale)| (name.to_owned(), scale)));
+    assert_eq!(api.asked().iter().filter(|line| line.ends_with("widgets/scaled/scale")).count(), 1);
+}
+
+#[test]
+fn objects_of_operators_are_read_where_there_are_any() {
+    let group = |name: &str| json!({"name": name, "preferredVersion": {"groupVersion": format!("{name}/v1")}});
+    let kinds = json!({"kind": "APIResourceList", "resources": [
+        {"name": "clusters", "namespaced": true, "kind": "Cluster", "verbs": ["get", "list"]},
+        {"name": "clusters/status", "namespaced": true, "kind": "Cluster", "verbs": ["get"]},
+        {"name": "reviews", "namespaced": false, "kind": "Review", "verbs": ["create"]}]});
+    let cluster = json!({"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster",
+        "metadata": {"name": "db", "namespace": "a"}, "spec": {"instances": 3}});
+    let api = FakeApi::new()
+        .object("/apis", json!({"groups": [group("apps"), group("postgresql.cnpg.io")]}))
+        .object("/apis/postgresql.cnpg.io/v1", kinds)
+        .list("/apis/postgresql.cnpg.io/v1/clusters", "ClusterList", vec![cluster])
+        .start();
+    let needs = Needs { kinds: &[], namespace: None, operators: true };
+    let got = connected(&api).read(&needs).unwrap();
+    assert_eq!(got.customs[0].at("/spec/instances"), Some(&json!(3)));
+    assert_eq!(api.asked().len(), 4, "{:?}", api.asked());
 }
 
 #[test]
