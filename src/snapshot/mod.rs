@@ -11,6 +11,7 @@ pub mod meta;
 pub mod node;
 pub mod object;
 pub mod pod;
+pub mod pod_state;
 pub mod quantity;
 pub mod read_pod;
 pub mod selector;

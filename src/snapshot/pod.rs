@@ -84,6 +84,8 @@ pub struct Container {
     pub sidecar: bool,
     /// Whether it has a readiness probe.
     pub has_readiness_probe: bool,
+    /// Whether it has a startup probe.
+    pub has_startup_probe: bool,
     /// What runs before it is stopped.
     pub pre_stop: Option<PreStop>,
     /// Names of those environment variables that tell where credentials come from or name a broker; never a value.
