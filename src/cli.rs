@@ -116,34 +116,62 @@ impl Answer {
 }
 
 impl Global {
-    /// Reads what a command needs, from the files given or from the cluster.
-    pub fn read(&self, needs: &[Need], scope: &Scope) -> Result<Snapshot> {
-        if !self.from.is_empty() {
-            #[cfg(feature = "live")]
-            if let Some(flag) = self.connect.any_given() {
-                return Err(Failure::usage(format!(
-                    "--from reads files, and {flag} means a cluster: give one of the two"
-                )));
-            }
-            return crate::file::load(&self.from, self.now);
+    /// Where the snapshots come from: the files given, or the cluster.
+    ///
+    /// # Errors
+    /// Flags for both, or a cluster that cannot be found.
+    pub fn input(&self) -> Result<Input<'_>> {
+        if self.from.is_empty() {
+            return self.live();
         }
-        Self::read_live(needs, scope)
+        #[cfg(feature = "live")]
+        if let Some(flag) = self.connect.any_given() {
+            return Err(Failure::usage(format!("--from reads files, and {flag} means a cluster: give one of the two")));
+        }
+        Ok(Input::Files { paths: &self.from, now: self.now })
+    }
+
+    /// Reads what a command needs, once.
+    ///
+    /// # Errors
+    /// As [`Global::input`] and [`Input::read`].
+    pub fn read(&self, needs: &[Need], scope: &Scope) -> Result<Snapshot> {
+        self.input()?.read(needs, scope)
     }
 
     #[cfg(feature = "live")]
-    fn read_live(_needs: &[Need], _scope: &Scope) -> Result<Snapshot> {
-        Err(Failure::new(crate::error::Kind::NoCluster, "reading a live cluster is not wired up yet")
-            .hint("use --from FILE"))
+    fn live(&self) -> Result<Input<'_>> {
+        use crate::cluster::{Cluster, Terminal};
+        if self.now.is_some() {
+            return Err(Failure::usage("--now is for files: a live cluster has its own time").hint("leave it out"));
+        }
+        Ok(Input::Live(Box::new(Cluster::connect(&self.connect, Terminal::new())?)))
     }
 
     #[cfg(not(feature = "live"))]
-    fn read_live(_needs: &[Need], _scope: &Scope) -> Result<Snapshot> {
+    #[expect(clippy::unused_self, reason = "the other build needs it")]
+    fn live(&self) -> Result<Input<'_>> {
         Err(Failure::usage("this build reads files only").hint("use --from FILE"))
     }
 
     /// The namespace that names without one belong to: the flag's, else the context's, else `default`.
     pub fn scope(&self, all: bool) -> Scope {
-        if all { Scope::All } else { Scope::Namespace(self.namespace.clone().unwrap_or_else(|| "default".to_owned())) }
+        if all {
+            return Scope::All;
+        }
+        let given = self.namespace.clone().filter(|name| !name.is_empty());
+        Scope::Namespace(given.or_else(|| self.context_namespace()).unwrap_or_else(|| "default".to_owned()))
+    }
+
+    #[cfg(feature = "live")]
+    fn context_namespace(&self) -> Option<String> {
+        if self.from.is_empty() { crate::cluster::namespace(&self.connect) } else { None }
+    }
+
+    #[cfg(not(feature = "live"))]
+    #[expect(clippy::unused_self, reason = "the other build needs it")]
+    fn context_namespace(&self) -> Option<String> {
+        None
     }
 
     /// How and how wide to write.
@@ -151,6 +179,42 @@ impl Global {
         let width = terminal_size::terminal_size().map(|(w, _)| usize::from(w.0));
         let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
         Screen { format: self.output.unwrap_or_default(), width: columns.or(width), no_headers: self.no_headers }
+    }
+}
+
+/// Where snapshots come from, once or again and again.
+pub enum Input<'a> {
+    /// Files, which are read anew each time.
+    Files {
+        /// As the user named them.
+        paths: &'a [String],
+        /// The time to answer for, where it is given.
+        now: Option<Timestamp>,
+    },
+    /// An API server.
+    #[cfg(feature = "live")]
+    Live(Box<crate::cluster::Cluster>),
+}
+
+impl Input<'_> {
+    /// Reads what a command needs.
+    ///
+    /// # Errors
+    /// Files that cannot be read, a server that cannot be reached. What may not be read is a gap instead.
+    #[cfg_attr(not(feature = "live"), expect(unused_variables, reason = "files hold what they hold"))]
+    pub fn read(&mut self, needs: &[Need], scope: &Scope) -> Result<Snapshot> {
+        match self {
+            Self::Files { paths, now } => crate::file::load(paths, *now),
+            #[cfg(feature = "live")]
+            Self::Live(cluster) => {
+                let kinds: Vec<_> = needs.iter().map(|need| need.kind).collect();
+                let namespace = match scope {
+                    Scope::All => None,
+                    Scope::Namespace(name) => Some(name.as_str()),
+                };
+                cluster.read(&crate::cluster::Needs { kinds: &kinds, namespace, operators: false })
+            }
+        }
     }
 }
 

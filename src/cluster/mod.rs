@@ -238,6 +238,12 @@ fn without_password(url: &http::Uri) -> String {
     format!("{}://{host}", url.scheme_str().unwrap_or("http"))
 }
 
+/// The namespace that is meant where none is named; `None` where the kubeconfig is of no use. Runs no plugin.
+#[must_use]
+pub fn namespace(options: &ConnectOptions) -> Option<String> {
+    target::namespace(&System, options).ok()
+}
+
 /// The names of the contexts in the kubeconfig, for completion.
 #[must_use]
 pub fn contexts(options: &ConnectOptions) -> Vec<String> {

@@ -64,6 +64,24 @@ pub fn contexts(host: &dyn Host, kubeconfig: Option<&Path>) -> Vec<String> {
     Kubeconfig::load(host, kubeconfig).map(|config| config.contexts.into_keys().collect()).unwrap_or_default()
 }
 
+/// The namespace that [`resolve`] would find, without what costs time.
+///
+/// # Errors
+/// A kubeconfig that is bad, or lacks a name.
+pub fn namespace(host: &dyn Host, options: &ConnectOptions) -> Result<String> {
+    let explicit = options.kubeconfig.as_deref().filter(|path| !path.as_os_str().is_empty());
+    Ok(effective_namespace(host, choose(&Kubeconfig::load(host, explicit)?, options)?.namespace))
+}
+
+/// In a pod the pod's namespace stands in for one that the context does not name, as in client-go.
+fn effective_namespace(host: &dyn Host, of_context: String) -> String {
+    match of_context.is_empty() {
+        true if in_cluster_possible(host) => account_namespace(host),
+        true => "default".into(),
+        false => of_context,
+    }
+}
+
 /// What the kubeconfig and the flags name.
 struct Chosen {
     context: Option<String>,
@@ -173,12 +191,7 @@ fn from_kubeconfig(host: &dyn Host, options: &ConnectOptions, chosen: Chosen, no
     config.disable_compression = cluster.disable_compression;
     config.proxy_url = proxy_url;
     config.auth_info = auth;
-    // In a pod the pod's namespace stands in for one that the context does not name, as in client-go.
-    let namespace = match namespace.is_empty() {
-        true if in_cluster_possible(host) => account_namespace(host),
-        true => "default".into(),
-        false => namespace,
-    };
+    let namespace = effective_namespace(host, namespace);
     Ok(Target { config, context, namespace, credentials: source, expires, timeout: options.timeout() })
 }
 

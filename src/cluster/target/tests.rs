@@ -221,6 +221,14 @@ fn bad_authorities_are_named() {
 }
 
 #[test]
+fn the_namespace_alone_is_found_the_same() {
+    for (host, line) in [(machine(), ""), (machine(), "--context two"), (pod(), "")] {
+        assert_eq!(namespace(&host, &options(line)).unwrap(), target(&host, line).namespace, "{line}");
+    }
+    assert_eq!(namespace(&Fake::default(), &options("")).unwrap(), "default");
+}
+
+#[test]
 fn the_names_of_contexts_complete() {
     assert_eq!(contexts(&machine(), None).len(), 7);
     assert_eq!(contexts(&Fake::default(), None), Vec::<String>::new());
