@@ -30,5 +30,6 @@ pub mod finding;
 pub mod logging;
 pub mod render;
 pub mod report;
+pub mod sched;
 pub mod snapshot;
 pub mod wire;

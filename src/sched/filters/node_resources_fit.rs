@@ -1,0 +1,132 @@
+//! `NodeResourcesFit`: there must be a pod slot and enough of every resource.
+//! Mirrors `plugins/noderesources/fit.go` (`fitsRequest`, `shouldDelegateResourceToDRA`).
+
+use super::{Filter, Incoming, Prepared};
+use crate::sched::catalogue::ResourceId;
+use crate::sched::node::NodeInfo;
+use crate::sched::status::{Plugin, Reason, Verdict};
+use crate::snapshot::Str;
+
+/// Makes it ready.
+pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
+    let offered = |id: ResourceId| {
+        let name = incoming.state.catalogue().resource_name(id);
+        let offered = incoming.state.minor() >= 36 && device_class_offers(incoming, &name);
+        (id, (name, offered))
+    };
+    let scalars = incoming.info.request.scalars.iter().map(|(id, _)| offered(*id)).collect();
+    let plain = ["cpu", "memory", "ephemeral-storage"].map(Str::from);
+    Prepared::Runs(Box::new(Fit { incoming: incoming.clone(), plain, scalars }))
+}
+
+/// Whether a DeviceClass offers an extended resource (feature DRAExtendedResource, on since 1.36).
+fn device_class_offers(incoming: &Incoming<'_>, resource: &str) -> bool {
+    incoming.snapshot().device_classes.iter().any(|c| {
+        c.body.spec.as_ref().is_some_and(|s| s.extended_resource_name.as_deref() == Some(resource))
+            || resource.strip_prefix("deviceclass.resource.kubernetes.io/") == Some(&*c.meta.name)
+    })
+}
+
+struct Fit<'a> {
+    incoming: Incoming<'a>,
+    /// Names made once: cpu, memory, ephemeral storage.
+    plain: [Str; 3],
+    /// Each counted resource asked for: its name, and whether a DeviceClass offers it.
+    scalars: Vec<(ResourceId, (Str, bool))>,
+}
+
+/// A resource of which a node has too little.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Short {
+    /// What is short.
+    pub what: Shortage,
+    /// How much is asked for, in the scheduler's units.
+    pub asked: i64,
+    /// How much of it pods take.
+    pub used: i64,
+    /// How much pods may have.
+    pub capacity: i64,
+}
+
+/// What is short on a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shortage {
+    /// Pod slots.
+    Pods,
+    /// Thousandths of a core.
+    Cpu,
+    /// Bytes of memory.
+    Memory,
+    /// Bytes of ephemeral storage.
+    Ephemeral,
+    /// Pieces of a counted resource.
+    Scalar(ResourceId),
+}
+
+impl Short {
+    /// Whether even the empty node would have too little.
+    pub fn never(&self) -> bool {
+        self.what != Shortage::Pods && self.asked > self.capacity
+    }
+
+    /// What is left; below nothing where more is taken than there is.
+    pub fn free(&self) -> i64 {
+        self.capacity - self.used
+    }
+}
+
+/// What a node has too little of, in upstream's order. `delegated` says which counted resources a DeviceClass offers.
+pub fn shortages<'a>(
+    incoming: &'a Incoming<'_>,
+    node: &'a NodeInfo,
+    delegated: impl Fn(ResourceId) -> bool + 'a,
+) -> impl Iterator<Item = Short> + 'a {
+    let r = &incoming.info.request;
+    let (have, used) = (&node.allocatable, &node.requested);
+    let pods = i64::try_from(node.pods.len()).unwrap_or(i64::MAX);
+    let slots = Short { what: Shortage::Pods, asked: 1, used: pods, capacity: node.pod_slots };
+    let plain = [
+        slots,
+        Short { what: Shortage::Cpu, asked: r.cpu, used: used.cpu, capacity: have.cpu },
+        Short { what: Shortage::Memory, asked: r.memory, used: used.memory, capacity: have.memory },
+        Short { what: Shortage::Ephemeral, asked: r.ephemeral, used: used.ephemeral, capacity: have.ephemeral },
+    ];
+    let scalars = r.scalars.iter().map(|(id, asked)| Short {
+        what: Shortage::Scalar(*id),
+        asked: *asked,
+        used: used.scalar(*id),
+        capacity: have.scalar(*id),
+    });
+    let left_to_devices = move |s: &Short| matches!(s.what, Shortage::Scalar(id) if s.capacity <= 0 && delegated(id));
+    plain.into_iter().chain(scalars).filter(move |s| s.asked > 0 && s.asked > s.free() && !left_to_devices(s))
+}
+
+impl Fit<'_> {
+    fn scalar(&self, id: ResourceId) -> Option<&(Str, bool)> {
+        self.scalars.iter().find(|(i, _)| *i == id).map(|(_, s)| s)
+    }
+}
+
+impl Filter for Fit<'_> {
+    fn plugin(&self) -> Plugin {
+        Plugin::NodeResourcesFit
+    }
+
+    fn check(&self, node: &NodeInfo, reasons: &mut Vec<Reason>) -> Verdict {
+        let mut verdict = Verdict::Fits;
+        for short in shortages(&self.incoming, node, |id| self.scalar(id).is_some_and(|(_, offered)| *offered)) {
+            verdict = verdict.max(if short.never() { Verdict::Unresolvable } else { Verdict::Unschedulable });
+            let [cpu, memory, ephemeral] = &self.plain;
+            reasons.push(match short.what {
+                Shortage::Pods => Reason::TooManyPods,
+                Shortage::Cpu => Reason::Insufficient(cpu.clone()),
+                Shortage::Memory => Reason::Insufficient(memory.clone()),
+                Shortage::Ephemeral => Reason::Insufficient(ephemeral.clone()),
+                Shortage::Scalar(id) => {
+                    Reason::Insufficient(self.scalar(id).map_or_else(|| "".into(), |(n, _)| n.clone()))
+                }
+            });
+        }
+        verdict
+    }
+}

@@ -1,0 +1,196 @@
+//! `PodTopologySpread`: pods of a kind are to be spread evenly over the domains of a node label.
+//! Mirrors `plugins/podtopologyspread/{common,filtering}.go` (`calPreFilterState`, `updateWithPod`, `Filter`).
+
+use super::{Filter, Incoming, Prepared, node_affinity, taint_toleration};
+use crate::sched::catalogue::Class;
+use crate::sched::domains::Domains;
+use crate::sched::node::{NodeInfo, PodInfo};
+use crate::sched::status::{Plugin, Reason, Verdict};
+use crate::snapshot::Str;
+use crate::snapshot::pod::{Pod, TopologySpread};
+use crate::snapshot::selector::{LabelSelector, Requirement};
+use std::sync::Arc;
+
+/// Makes it ready.
+pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
+    let spread = constraints(incoming);
+    if spread.is_empty() { Prepared::Skip } else { Prepared::Runs(Box::new(Spread(spread))) }
+}
+
+struct Spread(Vec<Constraint>);
+
+/// A required constraint with the pods counted per domain.
+#[derive(Debug)]
+pub struct Constraint {
+    /// The node label that makes the domains.
+    pub topology_key: Str,
+    /// By how much the fullest and the emptiest domain may differ.
+    pub max_skew: i64,
+    /// How many domains there must be before the minimum counts as more than 0.
+    pub min_domains: usize,
+    /// The domains of the label.
+    pub domains: Arc<Domains>,
+    /// Matching pods per domain; `None` for a domain without a node that counts.
+    pub counts: Vec<Option<i64>>,
+    /// Which nodes count, by their number.
+    pub eligible: Vec<bool>,
+    /// 1 where the incoming pod is itself matched, else 0.
+    pub own: i64,
+    selector: LabelSelector,
+    namespace: Str,
+    by_class: Vec<bool>,
+    /// The emptiest domain and the next one, before preemption changes any.
+    lowest: [(usize, i64); 2],
+}
+
+const NO_DOMAIN: (usize, i64) = (usize::MAX, i32::MAX as i64);
+
+/// The required constraints of the pod, counted over the state.
+pub fn constraints(incoming: &Incoming<'_>) -> Vec<Constraint> {
+    let pod = incoming.pod();
+    let required: Vec<&TopologySpread> = pod.spec.topology_spread.iter().filter(|c| c.required).collect();
+    let nodes = incoming.state.nodes();
+    let all_domains: Vec<Arc<Domains>> = required.iter().map(|c| incoming.state.domains(&c.topology_key)).collect();
+    let labelled = |n: &NodeInfo| all_domains.iter().all(|d| d.of(n).is_some());
+    let count = |(c, domains): (&&TopologySpread, &Arc<Domains>)| {
+        let mut made = Constraint::new(c, domains.clone(), incoming);
+        made.eligible = nodes.iter().map(|n| labelled(n) && counts_node(c, pod, n)).collect();
+        made.count_all(nodes);
+        made
+    };
+    required.iter().zip(&all_domains).map(count).collect()
+}
+
+/// Whether the constraint's policies let the node count. Mirrors `matchNodeInclusionPolicies`.
+fn counts_node(c: &TopologySpread, pod: &Pod, node: &NodeInfo) -> bool {
+    (!c.honor_affinity || node_affinity::matches(pod, &node.node))
+        && (!c.honor_taints || taint_toleration::untolerated(pod, &node.node).next().is_none())
+}
+
+/// The selector with the pod's own values of `matchLabelKeys`.
+fn merged_selector(c: &TopologySpread, pod: &Pod) -> LabelSelector {
+    let LabelSelector::All(requirements) = &c.selector else { return c.selector.clone() };
+    let own = c.match_label_keys.iter().filter_map(|k| {
+        let value = pod.meta.labels.get(k)?;
+        Some(Requirement::equals(k.clone(), value.clone()))
+    });
+    LabelSelector::All(own.chain(requirements.iter().cloned()).collect())
+}
+
+impl Constraint {
+    fn new(c: &TopologySpread, domains: Arc<Domains>, incoming: &Incoming<'_>) -> Self {
+        let pod = incoming.pod();
+        let selector = merged_selector(c, pod);
+        let namespace = pod.meta.namespace.clone().unwrap_or_else(|| "".into());
+        let matches = |class: &Class| class.namespace == namespace && selector.matches(&class.labels);
+        Self {
+            topology_key: c.topology_key.clone(),
+            max_skew: i64::from(c.max_skew),
+            min_domains: c.min_domains.map_or(1, |n| usize::try_from(n).unwrap_or(0)),
+            counts: vec![None; domains.len()],
+            eligible: Vec::new(),
+            own: i64::from(selector.matches(&pod.meta.labels)),
+            by_class: incoming.state.catalogue().judge_classes(matches),
+            lowest: [NO_DOMAIN; 2],
+            namespace,
+            selector,
+            domains,
+        }
+    }
+
+    fn count_all(&mut self, nodes: &[Arc<NodeInfo>]) {
+        // Upstream counts nothing under a selector that is there and empty.
+        let nothing = self.selector.is_everything() || !self.by_class.contains(&true);
+        for node in nodes {
+            let Some(domain) = self.domain(node) else { continue };
+            let matching = |s: &&crate::sched::node::Slot| !s.terminating && self.matches_class(s.class);
+            let n = if nothing { 0 } else { node.pods.iter().filter(matching).count() };
+            let n = i64::try_from(n).unwrap_or(i64::MAX);
+            if let Some(count) = self.counts.get_mut(domain) {
+                *count = Some(count.unwrap_or(0) + n);
+            }
+        }
+        for (domain, count) in self.counts.iter().enumerate().filter_map(|(d, c)| Some((d, (*c)?))) {
+            let [first, second] = self.lowest;
+            if count < first.1 {
+                self.lowest = [(domain, count), first];
+            } else if count < second.1 {
+                self.lowest = [first, (domain, count)];
+            }
+        }
+    }
+
+    /// The node's domain, where the node counts.
+    fn domain(&self, node: &NodeInfo) -> Option<usize> {
+        self.eligible.get(node.id as usize).copied().unwrap_or(false).then(|| self.domains.of(node)).flatten()
+    }
+
+    fn matches_class(&self, class: u32) -> bool {
+        self.by_class.get(class as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether it counts a pod.
+    pub fn matches(&self, info: &PodInfo) -> bool {
+        self.by_class
+            .get(info.class as usize)
+            .copied()
+            .unwrap_or_else(|| info.pod.meta.ns() == &*self.namespace && self.selector.matches(&info.pod.meta.labels))
+    }
+
+    /// How many domains count.
+    pub fn domains_counted(&self) -> usize {
+        self.counts.iter().flatten().count()
+    }
+
+    /// The least number of matching pods in any domain, when only `changed` may have changed since all were counted.
+    pub fn minimum(&self, changed: usize) -> i64 {
+        if self.domains_counted() < self.min_domains {
+            return 0;
+        }
+        let [first, second] = self.lowest;
+        let others = if first.0 == changed { second.1 } else { first.1 };
+        self.counts.get(changed).copied().flatten().map_or(others, |c| c.min(others))
+    }
+
+    /// By how much the node's domain would be fuller than the emptiest; `None` where the node lacks the label.
+    pub fn skew(&self, node: &NodeInfo) -> Option<i64> {
+        let domain = self.domains.of(node)?;
+        let here = self.counts.get(domain).copied().flatten().unwrap_or(0);
+        Some(here + self.own - self.minimum(domain))
+    }
+}
+
+impl Filter for Spread {
+    fn plugin(&self) -> Plugin {
+        Plugin::PodTopologySpread
+    }
+
+    fn check(&self, node: &NodeInfo, reasons: &mut Vec<Reason>) -> Verdict {
+        for c in &self.0 {
+            match c.skew(node) {
+                None => {
+                    reasons.push(Reason::SpreadLabel);
+                    return Verdict::Unresolvable;
+                }
+                Some(skew) if skew > c.max_skew => {
+                    reasons.push(Reason::Spread);
+                    return Verdict::Unschedulable;
+                }
+                Some(_) => {}
+            }
+        }
+        Verdict::Fits
+    }
+
+    fn count(&mut self, pod: &PodInfo, node: &NodeInfo, sign: i64) {
+        for c in &mut self.0 {
+            if !c.matches(pod) {
+                continue;
+            }
+            let Some(domain) = c.domain(node) else { continue };
+            if let Some(Some(count)) = c.counts.get_mut(domain) {
+                *count += sign;
+            }
+        }
+    }
+}

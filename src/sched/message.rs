@@ -1,0 +1,99 @@
+//! The scheduler's words. Mirrors `FitError.Error` of `pkg/scheduler/framework/types.go`, and what the PostFilter
+//! plugins add to it (`plugins/dynamicresources`, `plugins/defaultpreemption`).
+
+use super::diagnosis::Diagnosis;
+use super::preempt::{Outcome, Preemption};
+use super::status::{Plugin, Status};
+use crate::snapshot::pod::Pod;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+/// What kube-scheduler writes when it finds no nodes at all. Mirrors `ErrNoNodesAvailable`.
+pub const NO_NODES: &str = "no nodes available to schedule pods";
+
+/// What kube-scheduler writes into the PodScheduled condition of a pod that fits nowhere.
+pub fn message(pod: &Pod, diagnosis: &Diagnosis, preemption: &Preemption) -> String {
+    if diagnosis.total == 0 {
+        return NO_NODES.to_owned();
+    }
+    let mut text = match &diagnosis.rejection {
+        Some(status) => format!("0/{} nodes are available: {}.", diagnosis.total, words(status)),
+        None => {
+            let absent = diagnosis.total - diagnosis.failures.len() - diagnosis.fits.len();
+            let explicit = diagnosis.failures.iter().map(|(_, s)| s);
+            fit_error(diagnosis.total, explicit, absent, diagnosis.left_out.as_ref().map(words).as_deref())
+        }
+    };
+    let after = post_filter(pod, diagnosis, preemption);
+    if !after.is_empty() {
+        let _ = write!(text, " {after}");
+    }
+    text
+}
+
+fn words(status: &Status) -> String {
+    status.reasons.iter().map(|r| r.text()).collect::<Vec<_>>().join(", ")
+}
+
+/// `0/N nodes are available: 2 reason, 1 other reason.`, sorted as strings. `absent` nodes are those without a status of
+/// their own, of which `absent_words` is said.
+pub(super) fn fit_error<'a>(
+    total: usize,
+    statuses: impl Iterator<Item = &'a Status>,
+    absent: usize,
+    absent_words: Option<&str>,
+) -> String {
+    let mut counts: HashMap<&super::status::Reason, usize> = HashMap::new();
+    for reason in statuses.flat_map(|s| &s.reasons) {
+        *counts.entry(reason).or_default() += 1;
+    }
+    // Different reasons may have the same words.
+    let mut by_words: HashMap<String, usize> = HashMap::new();
+    for (reason, n) in counts {
+        *by_words.entry(reason.text().into_owned()).or_default() += n;
+    }
+    if let (Some(words), 1..) = (absent_words, absent) {
+        *by_words.entry(words.to_owned()).or_default() += absent;
+    }
+    let mut parts: Vec<String> = by_words.into_iter().map(|(words, n)| format!("{n} {words}")).collect();
+    parts.sort();
+    let mut text = format!("0/{total} nodes are available:");
+    if !parts.is_empty() {
+        let _ = write!(text, " {}.", parts.join(", "));
+    }
+    text
+}
+
+/// Whether device claims are looked at by this version's default profile.
+fn knows_claims(minor: u32) -> bool {
+    minor >= 34
+}
+
+/// What the PostFilter plugins add.
+fn post_filter(pod: &Pod, diagnosis: &Diagnosis, preemption: &Preemption) -> String {
+    if knows_claims(diagnosis.minor) && !reached_claims(diagnosis) {
+        // The claims' plugin comes first, and fails over the state that it did not get to write.
+        return "not found".to_owned();
+    }
+    let ours = match &preemption.outcome {
+        Outcome::NotTried => return String::new(),
+        Outcome::Found if diagnosis.minor < 37 => return String::new(),
+        _ => format!("preemption: {}", preemption.message),
+    };
+    match &preemption.outcome {
+        Outcome::Found => ours,
+        _ if diagnosis.minor >= 37 || !knows_claims(diagnosis.minor) => ours,
+        _ if preemption.has_claims && claims_were_read(pod, diagnosis) => format!("still not schedulable, {ours}"),
+        _ => format!("no new claims to deallocate, {ours}"),
+    }
+}
+
+/// Whether the plugin for device claims came to its turn before the pod was refused.
+pub(super) fn reached_claims(diagnosis: &Diagnosis) -> bool {
+    diagnosis.rejection.as_ref().is_none_or(|s| s.plugin >= Plugin::DynamicResources)
+}
+
+/// Where that plugin refuses the pod itself, it has not noted its claims yet.
+fn claims_were_read(_pod: &Pod, diagnosis: &Diagnosis) -> bool {
+    diagnosis.rejection.as_ref().is_none_or(|s| s.plugin > Plugin::DynamicResources)
+}

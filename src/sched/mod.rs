@@ -1,0 +1,30 @@
+//! The scheduler's mind: kube-scheduler's default filters, its words, and its preemption, run over a snapshot.
+//!
+//! ```text
+//! Snapshot ─► State ─► Cycle (one pod: filters made ready) ─► Diagnosis ─► message
+//!               │                                                 └──────► Preemption
+//!               └─ copy, bind, remove, cordon …
+//! ```
+//!
+//! One filter a file, in [`filters`]; [`filters::ORDER`] joins them. What a profile adds to the defaults (added
+//! affinity, disabled plugins, extenders) cannot be seen from the API and is not mirrored.
+
+pub mod catalogue;
+pub mod cycle;
+pub mod diagnosis;
+pub mod domains;
+pub mod filters;
+pub mod message;
+pub mod node;
+pub mod preempt;
+pub mod resources;
+pub mod state;
+pub mod status;
+pub mod terms;
+pub mod victims;
+
+pub use diagnosis::Diagnosis;
+pub use node::NodeId;
+pub use preempt::{Candidate, Preemption};
+pub use state::State;
+pub use status::{Plugin, Reason, Status, Verdict};

@@ -1,0 +1,218 @@
+//! Preemption: which pods of lower priority would be taken from which node. Mirrors
+//! `pkg/scheduler/framework/preemption/preemption.go` and `plugins/defaultpreemption/default_preemption.go`.
+
+use super::cycle::Cycle;
+use super::diagnosis::Diagnosis;
+use super::message;
+use super::node::{NodeId, NodeInfo, PodInfo};
+use super::status::{Plugin, Reason, Status};
+use super::victims::{self, Victims};
+use crate::snapshot::pod::{Pod, Truth};
+use std::sync::Arc;
+
+/// What came of preemption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The pod fits somewhere, or there is no node at all, or it was refused before nodes were looked at.
+    NotTried,
+    /// The pod may not preempt now.
+    NotEligible,
+    /// A node was chosen.
+    Found,
+    /// No node can be made to fit.
+    NothingHelps,
+}
+
+/// A node that can be made to fit.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The node.
+    pub node: NodeId,
+    /// The pods to be taken away, the most important first.
+    pub victims: Vec<Arc<PodInfo>>,
+    /// How many of them violate a budget.
+    pub violations: usize,
+}
+
+/// What preemption would do.
+#[derive(Debug, Clone)]
+pub struct Preemption {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The scheduler's words after `preemption: `.
+    pub message: String,
+    /// Nodes that can be made to fit, in order of their numbers.
+    pub candidates: Vec<Candidate>,
+    /// The candidate that is chosen.
+    pub chosen: Option<Candidate>,
+    /// Nodes ranked equal to the chosen one, itself among them, where there are several: chance decides.
+    pub ties: Vec<NodeId>,
+    /// Nodes that were tried and cannot be made to fit.
+    pub failures: Vec<(NodeId, Status)>,
+    /// Whether the pod has device claims.
+    pub has_claims: bool,
+}
+
+/// Words of the scheduler.
+pub const NEVER: &str = "not eligible due to preemptionPolicy=Never.";
+/// Words of the scheduler.
+pub const TERMINATING: &str = "not eligible due to a terminating pod on the nominated node.";
+/// Words of the scheduler.
+pub const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
+/// Words of the scheduler.
+pub const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
+
+impl Preemption {
+    fn new(outcome: Outcome, message: impl Into<String>, has_claims: bool) -> Self {
+        Self {
+            outcome,
+            message: message.into(),
+            candidates: Vec::new(),
+            chosen: None,
+            ties: Vec::new(),
+            failures: Vec::new(),
+            has_claims,
+        }
+    }
+}
+
+impl Cycle<'_> {
+    /// What preemption does for the pod, after what the filters said. Mirrors `Evaluator.Preempt`.
+    pub fn preempt(&mut self, diagnosis: &Diagnosis) -> Preemption {
+        let pod = self.incoming.pod().clone();
+        let has_claims = super::filters::dynamic_resources::has_claims(&self.incoming);
+        let told = |outcome, words: &str| Preemption::new(outcome, words, has_claims);
+        if diagnosis.total == 0 || !diagnosis.fits.is_empty() || !message::reached_claims(diagnosis) {
+            return told(Outcome::NotTried, "");
+        }
+        if let Some(words) = self.not_eligible(&pod, diagnosis) {
+            return told(Outcome::NotEligible, words);
+        }
+        let mut p = self.dry_run(diagnosis, has_claims);
+        if p.candidates.is_empty() {
+            p.outcome = Outcome::NothingHelps;
+            let absent = diagnosis.total - p.failures.len();
+            let tried = p.failures.iter().map(|(_, s)| s);
+            p.message = message::fit_error(diagnosis.total, tried, absent, Some(NOT_HELPFUL));
+            return p;
+        }
+        let best = victims::best(&p.candidates, self.incoming.snapshot().now);
+        p.chosen = best.first().and_then(|at| p.candidates.get(*at)).cloned();
+        if best.len() > 1 {
+            p.ties = best.iter().filter_map(|at| Some(p.candidates.get(*at)?.node)).collect();
+        }
+        if diagnosis.minor >= 37
+            && let Some(c) = &p.chosen
+            && let Some(node) = self.incoming.state.node(c.node)
+        {
+            let n = c.victims.len();
+            p.message = format!("found a potential placement for pod on node {}, preempting {n} victims", node.name());
+        }
+        p
+    }
+
+    /// Why the pod may not preempt now. Mirrors `PodEligibleToPreemptOthers`.
+    fn not_eligible(&self, pod: &Pod, diagnosis: &Diagnosis) -> Option<&'static str> {
+        if pod.spec.preemption_policy.as_deref() == Some("Never") {
+            return Some(NEVER);
+        }
+        let node = self.incoming.state.node_named(pod.status.nominated_node.as_deref()?)?;
+        let resolvable = diagnosis.failures.iter().any(|(id, s)| *id == node.id && s.resolvable);
+        let waits =
+            |n: &NodeInfo| n.pods.iter().any(|s| s.priority < pod.priority() && terminating_by_preemption(&s.info.pod));
+        (resolvable && waits(node)).then_some(TERMINATING)
+    }
+
+    /// Tries every node whose refusal fewer pods could change. Mirrors `DryRunPreemption`: upstream starts at a random
+    /// node and stops once it has found 100 candidates or a tenth of the nodes, one of them without violations.
+    fn dry_run(&mut self, diagnosis: &Diagnosis, has_claims: bool) -> Preemption {
+        let mut p = Preemption::new(Outcome::Found, "", has_claims);
+        let potential: Vec<NodeId> =
+            diagnosis.failures.iter().filter(|(_, s)| s.resolvable).map(|(id, _)| *id).collect();
+        let wanted = (potential.len() / 10).max(100);
+        for id in potential {
+            let Some(node) = self.incoming.state.node(id).cloned() else { continue };
+            match self.select_victims(&node) {
+                Ok(Victims { pods, violations }) => {
+                    p.candidates.push(Candidate { node: id, victims: pods, violations })
+                }
+                Err(status) => p.failures.push((id, status)),
+            }
+            if p.candidates.len() >= wanted && p.candidates.iter().any(|c| c.violations == 0) {
+                break;
+            }
+        }
+        p
+    }
+
+    /// The pods to be taken from a node: all of lower priority are taken away, then given back one by one, those that a
+    /// budget protects first and then by importance, as long as the incoming pod still fits. Mirrors
+    /// `SelectVictimsOnNode`.
+    fn select_victims(&mut self, node: &NodeInfo) -> Result<Victims, Status> {
+        let priority = self.incoming.pod().priority();
+        let mut lower: Vec<Arc<PodInfo>> =
+            node.pods.iter().filter(|s| s.priority < priority).map(|s| s.info.clone()).collect();
+        if lower.is_empty() {
+            return Err(refusal(NO_VICTIMS));
+        }
+        let mut left = node.clone();
+        for info in &lower {
+            left.remove(&info.pod);
+        }
+        self.count(&lower, node, -1);
+        let outcome = self.reprieve(&mut left, &mut lower);
+        // What was given back is counted already; the rest is given back now, so that the next node finds all counted.
+        let gone = match &outcome {
+            Ok(victims) => &victims.pods,
+            Err(_) => &lower,
+        };
+        let gone: Vec<_> = gone.clone();
+        self.count(&gone, node, 1);
+        match outcome {
+            Ok(victims) if victims.pods.is_empty() => {
+                Err(refusal(&format!("expected at least one victim pod on node {:?}", &**node.name())))
+            }
+            other => other,
+        }
+    }
+
+    fn reprieve(&mut self, left: &mut NodeInfo, lower: &mut [Arc<PodInfo>]) -> Result<Victims, Status> {
+        if let Some(status) = self.refusal(left) {
+            return Err(status);
+        }
+        let (now, minor) = (self.incoming.snapshot().now, self.incoming.state.minor());
+        lower.sort_by(|a, b| victims::importance(&a.pod, &b.pod, now));
+        let budgets = &self.incoming.snapshot().budgets;
+        let (violating, others) = victims::split_by_budgets(lower, budgets, minor);
+        let mut chosen = Victims::default();
+        let mixed = !violating.is_empty() && !others.is_empty();
+        for (info, violates) in violating.into_iter().map(|p| (p, true)).chain(others.into_iter().map(|p| (p, false))) {
+            let one = std::slice::from_ref(&info);
+            left.add(info.clone());
+            self.count(one, left, 1);
+            if self.refusal(left).is_some() {
+                left.remove(&info.pod);
+                self.count(one, left, -1);
+                chosen.violations += usize::from(violates);
+                chosen.pods.push(info);
+            }
+        }
+        if mixed {
+            chosen.pods.sort_by(|a, b| victims::importance(&a.pod, &b.pod, now));
+        }
+        Ok(chosen)
+    }
+}
+
+fn refusal(words: &str) -> Status {
+    // No plugin says so; the name is never shown.
+    Status::unresolvable(Plugin::NodeResourcesFit, Reason::Words(words.into()))
+}
+
+/// Whether the pod is on its way out because the scheduler preempted it. Mirrors `podTerminatingByPreemption`.
+pub fn terminating_by_preemption(pod: &Pod) -> bool {
+    pod.is_terminating()
+        && pod
+            .condition("DisruptionTarget")
+            .is_some_and(|c| c.status == Truth::True && &*c.reason == "PreemptionByScheduler")
+}

@@ -1,0 +1,188 @@
+//! The scheduler's view of a cluster: nodes with their pods, summed up. Made once from a snapshot; a copy is cheap and
+//! may be changed: pods bound and taken away, nodes cordoned. Mirrors `pkg/scheduler/backend/cache/snapshot.go`.
+
+use super::catalogue::Catalogue;
+use super::cycle::Cycle;
+use super::diagnosis::Diagnosis;
+use super::domains::{DomainCache, Domains};
+use super::node::{NodeId, NodeInfo, PodInfo};
+use super::preempt::Preemption;
+use super::resources::{self, Of, Request};
+use crate::snapshot::pod::{Pod, PodSpec};
+use crate::snapshot::{Snapshot, Str};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The scheduler's view of a cluster.
+#[derive(Debug, Clone)]
+pub struct State {
+    snapshot: Snapshot,
+    minor: u32,
+    catalogue: Arc<Catalogue>,
+    nodes: Vec<Arc<NodeInfo>>,
+    by_name: Arc<HashMap<Str, NodeId>>,
+    /// Pods without a node for which one is held.
+    nominated: Vec<(NodeId, Arc<PodInfo>)>,
+    domains: DomainCache,
+}
+
+impl State {
+    /// The state of a snapshot.
+    pub fn new(snapshot: &Snapshot) -> Self {
+        let minor = snapshot.minor();
+        let catalogue = Arc::new(Catalogue::default());
+        let mut nodes: Vec<NodeInfo> =
+            (0..).zip(snapshot.nodes.iter()).map(|(id, node)| NodeInfo::new(id, node, &catalogue)).collect();
+        let by_name: HashMap<Str, NodeId> = nodes.iter().map(|n| (n.name().clone(), n.id)).collect();
+        let mut requests = Requests::new(&catalogue, minor);
+        let mut nominated = Vec::new();
+        for pod in snapshot.pods.iter().filter(|p| !p.is_finished()) {
+            let (name, bound) = match (&pod.node, &pod.status.nominated_node) {
+                (Some(name), _) => (name, true),
+                (None, Some(name)) => (name, false),
+                (None, None) => continue,
+            };
+            let Some(node) = by_name.get(name).and_then(|id| nodes.get_mut(*id as usize)) else { continue };
+            let info = Arc::new(PodInfo::new(pod, requests.of(pod), &catalogue));
+            if bound {
+                node.add(info);
+            } else {
+                nominated.push((node.id, info));
+            }
+        }
+        Self {
+            snapshot: snapshot.clone(),
+            minor,
+            nodes: nodes.into_iter().map(Arc::new).collect(),
+            by_name: Arc::new(by_name),
+            nominated,
+            catalogue,
+            domains: DomainCache::default(),
+        }
+    }
+
+    /// The snapshot it was made from. Claims, volumes, classes, budgets and namespaces are read from it; its pods and
+    /// nodes may differ from the state's.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The minor version of the scheduler that is mirrored.
+    pub fn minor(&self) -> u32 {
+        self.minor
+    }
+
+    /// Names behind the small numbers.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// All nodes, in order of their numbers (and names).
+    pub fn nodes(&self) -> &[Arc<NodeInfo>] {
+        &self.nodes
+    }
+
+    /// A node by its number.
+    pub fn node(&self, id: NodeId) -> Option<&Arc<NodeInfo>> {
+        self.nodes.get(id as usize)
+    }
+
+    /// A node by its name.
+    pub fn node_named(&self, name: &str) -> Option<&Arc<NodeInfo>> {
+        self.by_name.get(name).and_then(|id| self.node(*id))
+    }
+
+    /// The pods for which a node is held, by the node's number.
+    pub fn nominated(&self) -> &[(NodeId, Arc<PodInfo>)] {
+        &self.nominated
+    }
+
+    /// The domains that a node label makes.
+    pub(super) fn domains(&self, key: &Str) -> Arc<Domains> {
+        self.domains.get(key, &self.nodes)
+    }
+
+    /// What the filters need of a pod that looks for a node.
+    pub(super) fn incoming(&self, pod: &Arc<Pod>) -> Arc<PodInfo> {
+        let sums = resources::requests(pod, Of::Incoming, self.minor);
+        Arc::new(PodInfo::new(pod, Arc::new(Request::new(&sums, &self.catalogue)), &self.catalogue))
+    }
+
+    /// The names of the nodes that take the pod as things are.
+    pub fn fits(&self, pod: &Arc<Pod>) -> Vec<Str> {
+        self.diagnose(pod).fits.iter().filter_map(|id| Some(self.node(*id)?.name().clone())).collect()
+    }
+
+    /// What the scheduler's filters say of the pod on every node, up to each node's first refusal.
+    pub fn diagnose(&self, pod: &Arc<Pod>) -> Diagnosis {
+        Cycle::new(self, pod).diagnose()
+    }
+
+    /// What preemption does for a pod that fits nowhere.
+    pub fn preempt(&self, pod: &Arc<Pod>, diagnosis: &Diagnosis) -> Preemption {
+        Cycle::new(self, pod).preempt(diagnosis)
+    }
+
+    /// Binds a pod to a node: it takes its room from now on, and a node held for it is let go. False where there is no
+    /// such node.
+    pub fn bind(&mut self, pod: &Arc<Pod>, node: &str) -> bool {
+        self.nominated.retain(|(_, info)| !same(&info.pod, pod));
+        let info = Arc::new(PodInfo::running(pod, &self.catalogue, self.minor));
+        self.change(node, |n| n.add(info))
+    }
+
+    /// Takes a pod away from its node. False where it is on none.
+    pub fn remove(&mut self, pod: &Pod) -> bool {
+        self.nominated.retain(|(_, info)| !same(&info.pod, pod));
+        let Some(node) = &pod.node else { return false };
+        self.remove_from(pod, &node.clone())
+    }
+
+    /// Takes a pod away from a node to which it was bound by [`bind`](Self::bind).
+    pub fn remove_from(&mut self, pod: &Pod, node: &str) -> bool {
+        let mut gone = false;
+        self.change(node, |n| gone = n.remove(pod).is_some()) && gone
+    }
+
+    /// Cordons a node, with the taint that follows. False where there is no such node.
+    pub fn cordon(&mut self, node: &str) -> bool {
+        self.change(node, NodeInfo::cordon)
+    }
+
+    /// Takes a cordon back. False where there is no such node.
+    pub fn uncordon(&mut self, node: &str) -> bool {
+        self.change(node, NodeInfo::uncordon)
+    }
+
+    fn change(&mut self, node: &str, change: impl FnOnce(&mut NodeInfo)) -> bool {
+        let at = self.by_name.get(node).map(|id| *id as usize);
+        let Some(info) = at.and_then(|at| self.nodes.get_mut(at)) else { return false };
+        change(Arc::make_mut(info));
+        true
+    }
+}
+
+fn same(a: &Pod, b: &Pod) -> bool {
+    a.meta.name == b.meta.name && a.meta.namespace == b.meta.namespace
+}
+
+/// Requests of running pods; those of one template that were never resized share one.
+struct Requests<'a> {
+    catalogue: &'a Catalogue,
+    minor: u32,
+    by_spec: HashMap<*const PodSpec, Arc<Request>>,
+}
+
+impl<'a> Requests<'a> {
+    fn new(catalogue: &'a Catalogue, minor: u32) -> Self {
+        Self { catalogue, minor, by_spec: HashMap::new() }
+    }
+
+    fn of(&mut self, pod: &Pod) -> Arc<Request> {
+        let compute = || Arc::new(Request::new(&resources::requests(pod, Of::Running, self.minor), self.catalogue));
+        if resources::has_resize(pod) {
+            return compute();
+        }
+        self.by_spec.entry(Arc::as_ptr(&pod.spec)).or_insert_with(compute).clone()
+    }
+}
