@@ -31,7 +31,7 @@ impl<'a> Constraints<'a> {
 
     /// What a Pending pod asks for. With [`Purpose::Preemption`] less, so that most nodes come into question.
     pub fn of_pending(&mut self, pod: &mut Value, nodes: i64, purpose: Purpose) {
-        let often = if purpose == Purpose::Messages { 100 } else { 45 };
+        let often = if purpose == Purpose::Messages { 170 } else { 40 };
         let say = |choice: &mut Choice, percent: u32| choice.chance(percent * often / 100);
         if say(self.0, 14) {
             pod["spec"]["nodeSelector"] = match self.0.number(0, 3) {
@@ -139,7 +139,7 @@ impl<'a> Constraints<'a> {
         let mut spread = json!({"maxSkew": self.0.number(1, 2), "topologyKey": topology,
             "whenUnsatisfiable": self.0.weighted(&[(6, "DoNotSchedule"), (1, "ScheduleAnyway")]), "labelSelector": self.selector()});
         let hard = spread["whenUnsatisfiable"] == "DoNotSchedule";
-        if hard && self.0.chance(20) {
+        if hard && self.0.chance(40) {
             spread["minDomains"] = json!(self.0.number(1, 4));
         }
         if self.0.chance(25) {

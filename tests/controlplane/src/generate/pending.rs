@@ -36,7 +36,7 @@ pub fn cluster(seed: u64, purpose: Purpose) -> Vec<Value> {
     let mut maker = Maker { choice, nodes, storage, purpose };
     maker.running(&mut items);
     let pending = match purpose {
-        Purpose::Messages => 45,
+        Purpose::Messages => 70,
         Purpose::Preemption => 1,
     };
     for i in 0..pending {
@@ -73,7 +73,7 @@ fn random_node(choice: &mut Choice, i: i64, purpose: Purpose) -> Value {
             node["status"][part]["example.com/gpu"] = json!("2");
         }
     }
-    let odd = if purpose == Purpose::Messages { 45 } else { 20 };
+    let odd = if purpose == Purpose::Messages { 30 } else { 15 };
     if choice.chance(odd) {
         let taint = choice.weighted(&[
             (4, ("dedicated", "a", "NoSchedule")),
@@ -98,6 +98,48 @@ fn random_node(choice: &mut Choice, i: i64, purpose: Purpose) -> Value {
     node
 }
 
+/// What is left of a node.
+struct Room {
+    /// Thousandths of a core.
+    cpu: i64,
+    pods: i64,
+}
+
+fn room_of(items: &[Value], n: i64) -> Room {
+    let name = format!("n{n}");
+    let node = items.iter().find(|item| item["kind"] == "Node" && item["metadata"]["name"] == name.as_str());
+    let allocatable = node.map_or(&Value::Null, |node| &node["status"]["allocatable"]);
+    let pods = allocatable["pods"].as_str().and_then(|pods| pods.parse().ok()).unwrap_or(0);
+    Room { cpu: thousandths(&allocatable["cpu"]), pods }
+}
+
+/// The sum over the pod's containers, in thousandths of a core.
+fn asked_cpu(pod: &Value) -> i64 {
+    let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
+    containers.map(|container| thousandths(&container["resources"]["requests"]["cpu"])).sum()
+}
+
+fn thousandths(quantity: &Value) -> i64 {
+    let text = quantity.as_str().unwrap_or("0");
+    match text.strip_suffix('m') {
+        Some(milli) => milli.parse().unwrap_or(0),
+        None => text.parse::<i64>().unwrap_or(0) * 1000,
+    }
+}
+
+/// How much a pod asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Size {
+    /// Next to nothing.
+    Small,
+    /// What an empty node has room for.
+    Room,
+    /// A good part of an empty node.
+    Large,
+    /// Also more than any node has.
+    Any,
+}
+
 struct Maker {
     choice: Choice,
     nodes: i64,
@@ -110,12 +152,20 @@ impl Maker {
     fn running(&mut self, items: &mut Vec<Value>) {
         let mut count = 0;
         for n in 0..self.nodes {
+            let mut room = room_of(items, n);
             let pods = match self.purpose {
                 Purpose::Messages => self.choice.number(0, 4),
-                Purpose::Preemption => self.choice.number(1, 6),
+                // As many as fit, so that a newcomer seldom does.
+                Purpose::Preemption => self.choice.weighted(&[(1, 2), (6, 20)]),
             };
             for _ in 0..pods {
-                let mut pod = self.pod(&format!("run-{count}"));
+                let mut pod = self.pod(&format!("run-{count}"), Size::Room);
+                let asked = asked_cpu(&pod);
+                if self.purpose == Purpose::Preemption && (room.cpu < asked || room.pods == 0) {
+                    continue;
+                }
+                room.cpu -= asked;
+                room.pods -= 1;
                 count += 1;
                 pod["spec"]["nodeName"] = json!(format!("n{n}"));
                 let health = self.choice.weighted(&[
@@ -149,7 +199,12 @@ impl Maker {
     }
 
     fn pending(&mut self, name: &str) -> Value {
-        let mut pod = self.pod(name);
+        // A pod that asks for little is judged by its constraints; one that asks for much by the nodes' room.
+        let size = match self.purpose {
+            Purpose::Messages => self.choice.weighted(&[(65, Size::Small), (35, Size::Any)]),
+            Purpose::Preemption => self.choice.weighted(&[(20, Size::Small), (40, Size::Room), (40, Size::Large)]),
+        };
+        let mut pod = self.pod(name, size);
         pod["status"] = json!({"phase": "Pending"});
         match self.purpose {
             // Either it never preempts, or nothing is below it.
@@ -170,7 +225,7 @@ impl Maker {
     }
 
     /// A pod with containers, requests and labels.
-    fn pod(&mut self, name: &str) -> Value {
+    fn pod(&mut self, name: &str, size: Size) -> Value {
         let namespace = self.choice.weighted(&[(3, "shop"), (1, "other")]);
         let mut own = labels(&[("app", self.choice.one(APPS))]);
         if self.choice.chance(40) {
@@ -183,12 +238,12 @@ impl Maker {
             own = json!({});
         }
         let containers: Vec<Value> =
-            (0..self.choice.weighted(&[(5, 1), (2, 2)])).map(|i| self.container(&format!("c{i}"))).collect();
+            (0..self.choice.weighted(&[(5, 1), (2, 2)])).map(|i| self.container(&format!("c{i}"), size)).collect();
         let mut spec = json!({"containers": containers, "terminationGracePeriodSeconds": 30});
         if self.choice.chance(12) {
-            let mut init = vec![self.container("init")];
+            let mut init = vec![self.container("init", size)];
             if self.choice.chance(50) {
-                let mut sidecar = self.container("sidecar");
+                let mut sidecar = self.container("sidecar", size);
                 sidecar["restartPolicy"] = json!("Always");
                 init.insert(self.choice.number(0, 1) as usize, sidecar);
             }
@@ -198,23 +253,33 @@ impl Maker {
             "metadata": {"namespace": namespace, "name": name, "uid": self.choice.uid(), "labels": own}, "spec": spec})
     }
 
-    fn container(&mut self, name: &str) -> Value {
+    fn container(&mut self, name: &str, size: Size) -> Value {
         let mut requests = json!({});
+        let (cpu, memory): (&[_], &[_]) = match size {
+            Size::Small => (&[(1, "0"), (1, "50m")], &[(1, "32Mi")]),
+            Size::Room => {
+                (&[(3, "100m"), (4, "500m"), (4, "1"), (2, "1500m")], &[(3, "64Mi"), (3, "512Mi"), (3, "1Gi")])
+            }
+            Size::Large => (&[(4, "1"), (4, "1500m"), (1, "2")], &[(1, "512Mi"), (2, "1Gi")]),
+            Size::Any => (
+                &[(3, "100m"), (4, "500m"), (4, "1"), (3, "1500m"), (1, "3"), (1, "6")],
+                &[(3, "64Mi"), (3, "512Mi"), (3, "1Gi"), (2, "3Gi"), (1, "20Gi")],
+            ),
+        };
         if self.choice.chance(85) {
-            requests["cpu"] =
-                json!(self.choice.weighted(&[(3, "100m"), (4, "500m"), (4, "1"), (3, "1500m"), (1, "3"), (1, "6")]));
+            requests["cpu"] = json!(self.choice.weighted(cpu));
         }
         if self.choice.chance(60) {
-            requests["memory"] =
-                json!(self.choice.weighted(&[(3, "64Mi"), (3, "512Mi"), (3, "1Gi"), (2, "3Gi"), (1, "20Gi")]));
+            requests["memory"] = json!(self.choice.weighted(memory));
         }
-        if self.choice.chance(4) {
+        if size == Size::Any && self.choice.chance(6) {
             requests["ephemeral-storage"] = json!(self.choice.one(&["1Gi", "90Gi", "200Gi"]));
         }
         let mut resources = json!({"requests": requests});
-        if self.choice.chance(9) {
-            let name = self.choice.weighted(&[(5, "example.com/gpu"), (1, "example.com/fpga"), (1, "hugepages-2Mi")]);
-            let amount = if name.starts_with("huge") { "64Mi" } else { self.choice.one(&["1", "2", "3"]) };
+        let extended = if size == Size::Small { 3 } else { 8 };
+        if self.choice.chance(extended) {
+            let name = self.choice.weighted(&[(8, "example.com/gpu"), (1, "example.com/fpga"), (1, "hugepages-2Mi")]);
+            let amount = if name.starts_with("huge") { "64Mi" } else { self.choice.one(&["1", "1", "2", "3"]) };
             if name.starts_with("huge") {
                 resources["requests"]["cpu"] = json!("100m");
             }
