@@ -37,6 +37,16 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+/// A response as it comes.
+pub struct Raw {
+    /// The HTTP status.
+    pub code: u16,
+    /// The `Content-Type`.
+    pub content_type: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
 /// The refusal behind an error, if it is one with this code.
 pub fn refused(error: &anyhow::Error, code: u16) -> bool {
     error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == code)
@@ -79,6 +89,17 @@ impl Api {
             Err(error) if refused(&error, 404) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// GET, as it comes.
+    pub fn get_raw(&self, path: &str, accept: &str) -> Result<Raw> {
+        let request = self.agent.get(self.url(path)).header("Authorization", self.bearer()).header("Accept", accept);
+        let mut response = request.call().with_context(|| format!("GET {path}"))?;
+        let content_type =
+            response.headers().get("Content-Type").and_then(|v| v.to_str().ok()).unwrap_or(JSON).to_owned();
+        let code = response.status().as_u16();
+        let body = response.body_mut().with_config().limit(LARGEST_BODY).read_to_vec().context("read a body")?;
+        Ok(Raw { code, content_type, body })
     }
 
     /// POST.

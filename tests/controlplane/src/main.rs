@@ -15,6 +15,7 @@ mod objects;
 mod plane;
 mod process;
 mod product;
+mod proxy;
 mod random;
 mod reset;
 mod runs;
@@ -29,13 +30,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
 
-use components::{Components, Version};
+use components::Version;
 use generate::pending::Purpose;
 use judge::Tally;
-use process::Folder;
 use product::Product;
-use runs::Settings;
 use runs::pending::Pending;
+use runs::{Settings, over_seeds};
 
 /// Holds kubectl-pdb against the real control plane.
 #[derive(Parser)]
@@ -82,6 +82,10 @@ enum Command {
     Preempt(Seeds),
     /// Random workloads under real controllers: the plan against the real `kubectl drain`
     Drain(Seeds),
+    /// A few fixed seeds of everything, on both versions
+    Short,
+    /// The product's own client against this API server: tokens, refusals, faults; the audit log shows what it asked
+    Live,
     /// Write random clusters with the control plane's answers, for tests that need no control plane
     Record {
         /// What kind
@@ -123,38 +127,47 @@ fn main() -> ExitCode {
 /// Whether all agree.
 fn run(cli: Cli) -> Result<bool> {
     process::clean_up_on_signals()?;
-    let components = Components::build(cli.common.version)?;
+    let Common { version, product, misses, show } = cli.common;
     let product = match cli.command {
         Command::Build | Command::Replay { .. } | Command::Record { .. } => None,
-        Command::Budgets(_) | Command::Pending(_) | Command::Preempt(_) | Command::Drain(_) => {
-            Some(Product::find(cli.common.product)?)
-        }
+        _ => Some(Product::find(product)?),
     };
-    let settings = Settings { components, product, misses: cli.common.misses, scratch: Folder::new()? };
+    if let (Command::Short, Some(product)) = (&cli.command, &product) {
+        return Ok(report(&runs::short::run(product, &misses)?, show));
+    }
+    let settings = Settings::new(version, product, misses)?;
     let tally = match cli.command {
-        Command::Build => return Ok(true),
+        Command::Build | Command::Short => Tally::default(),
         Command::Budgets(Seeds { seeds }) => over_seeds(seeds, |seed| runs::budgets::run(&settings, seed))?,
-        Command::Pending(Seeds { seeds }) => pending(&settings, seeds, Purpose::Messages)?,
-        Command::Preempt(Seeds { seeds }) => pending(&settings, seeds, Purpose::Preemption)?,
+        Command::Pending(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Messages)?,
+        Command::Preempt(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Preemption)?,
         Command::Drain(Seeds { seeds }) => over_seeds(seeds, |seed| runs::drain::run(&settings, seed))?,
+        Command::Live => runs::live::run(&settings)?,
         Command::Record { what, seeds, out } => {
             record(&settings, what, seeds.seeds, &out)?;
-            return Ok(true);
+            Tally::default()
         }
-        Command::Replay { folders } => {
-            let mut tally = Tally::default();
-            for folder in folders.iter().flat_map(|root| cases::folders(root)) {
-                let one = runs::replay::run(&settings, &folder).with_context(|| folder.display().to_string())?;
-                if !one.misses.is_empty() {
-                    eprintln!("{}\n{}", folder.display(), one.details(cli.common.show));
-                }
-                tally.merge(one);
-            }
-            tally
-        }
+        Command::Replay { folders } => replay(&settings, &folders, show)?,
     };
-    print!("{}{}", tally.details(cli.common.show), tally.summary());
-    Ok(tally.misses.is_empty())
+    Ok(report(&tally, show))
+}
+
+/// Prints the figures; whether all agree.
+fn report(tally: &Tally, show: usize) -> bool {
+    print!("{}{}", tally.details(show), tally.summary());
+    tally.misses.is_empty()
+}
+
+fn replay(settings: &Settings, folders: &[PathBuf], show: usize) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for folder in folders.iter().flat_map(|root| cases::folders(root)) {
+        let one = runs::replay::run(settings, &folder).with_context(|| folder.display().to_string())?;
+        if !one.misses.is_empty() {
+            eprintln!("{}\n{}", folder.display(), one.details(show));
+        }
+        tally.merge(one);
+    }
+    Ok(tally)
 }
 
 fn record(settings: &Settings, what: What, seeds: Range<u64>, out: &Path) -> Result<()> {
@@ -186,21 +199,6 @@ fn record(settings: &Settings, what: What, seeds: Range<u64>, out: &Path) -> Res
         println!("{}", cases::write(out, &name, &list, &truth)?.display());
     }
     Ok(())
-}
-
-fn pending(settings: &Settings, seeds: Range<u64>, purpose: Purpose) -> Result<Tally> {
-    let mut run = Pending::start(settings)?;
-    over_seeds(seeds, |seed| run.run(settings, seed, purpose))
-}
-
-fn over_seeds(seeds: Range<u64>, mut one: impl FnMut(u64) -> Result<Tally>) -> Result<Tally> {
-    let mut tally = Tally::default();
-    for seed in seeds {
-        let seen = one(seed).with_context(|| format!("seed {seed}"))?;
-        eprint!("seed {seed}:\n{}", seen.summary());
-        tally.merge(seen);
-    }
-    Ok(tally)
 }
 
 fn seeds(text: &str) -> Result<Range<u64>, String> {

@@ -63,7 +63,6 @@ pub struct Plane {
     pub api: Api,
     /// The built components.
     pub components: Components,
-    #[expect(dead_code, reason = "for the live checks")]
     /// The API server's address: `https://127.0.0.1:PORT`.
     pub server: String,
     /// The certificates.
@@ -132,7 +131,6 @@ impl Plane {
         self.folder.path()
     }
 
-    #[expect(dead_code, reason = "for the live checks")]
     /// Writes a kubeconfig with this token and server, and says where.
     pub fn kubeconfig_for(&self, name: &str, server: &str, token: &str) -> Result<PathBuf> {
         let path = self.folder.path().join(format!("kubeconfig-{name}"));
@@ -140,7 +138,6 @@ impl Plane {
         Ok(path)
     }
 
-    #[expect(dead_code, reason = "for the live checks")]
     /// The audit log's entries so far (with [`Options::audit`]).
     pub fn audit_log(&self) -> Result<String> {
         std::fs::read_to_string(self.folder.path().join("audit.log")).context("read the audit log")

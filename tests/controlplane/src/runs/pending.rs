@@ -1,11 +1,12 @@
 //! Random Pending pods: the scheduler's message word for word, and what preemption does.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::Settings;
+use super::{Settings, over_seeds};
 use crate::cases;
 use crate::generate::pending::{Purpose, cluster};
 use crate::judge::{self, Tally};
@@ -83,4 +84,10 @@ impl Pending {
         }
         Ok(tally)
     }
+}
+
+/// Runs these seeds on one control plane.
+pub fn over(settings: &Settings, seeds: Range<u64>, purpose: Purpose) -> Result<Tally> {
+    let mut run = Pending::start(settings)?;
+    over_seeds(seeds, |seed| run.run(settings, seed, purpose))
 }

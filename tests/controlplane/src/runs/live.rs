@@ -1,0 +1,182 @@
+//! The product's own client against this API server: with every right, with the README's rights, with one kind missing,
+//! with a wrong token, with no server, and with a server that fails in the middle of a list.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::Settings;
+use crate::generate::budgets::cluster;
+use crate::judge::{self, Tally};
+use crate::load::load;
+use crate::plane::{Options, Plane};
+use crate::product::{Answer, Product};
+use crate::proxy::{Fault, Proxy};
+use crate::{snapshot, truth};
+
+const READER: (&str, &str) = ("reader-token", "reader");
+const PARTIAL: (&str, &str) = ("partial-token", "partial");
+
+/// A fault that answers later than this has not been noticed.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+struct Live<'a> {
+    plane: Plane,
+    product: &'a Product,
+    tally: Tally,
+}
+
+/// Runs all checks.
+pub fn run(settings: &Settings) -> Result<Tally> {
+    let options = Options { users: vec![READER, PARTIAL], audit: true, ..Options::default() };
+    let mut plane = Plane::start(&settings.components, &options)?;
+    load(&plane.api, &cluster(1, Timestamp::now()))?;
+    let budgets = truth::budgets(&mut plane)?;
+    let list = snapshot::take(&plane)?;
+    let evictions = truth::evictions(&plane.api, &list)?;
+    grant(&plane)?;
+    let mut live = Live { plane, product: settings.product()?, tally: Tally::default() };
+
+    let admin = live.ask("admin", "admin-token")?;
+    judge::budgets(&mut live.tally, &admin, &budgets);
+    judge::evictions(&mut live.tally, &admin, &evictions);
+    let file = settings.scratch.path().join("live.json");
+    std::fs::write(&file, list.to_string()).context("write the snapshot")?;
+    let from_file = live.product.ask(&["status", "-A"], &file)?;
+    live.check("live and file say the same", admin.document["items"] == from_file.document["items"], "");
+
+    let reader = live.ask("reader", READER.0)?;
+    live.check("the README's rights suffice", whole(&reader), &words(&reader));
+    live.check("the reader sees what the admin sees", reader.document["items"] == admin.document["items"], "");
+    live.only_reads()?;
+
+    let partial = live.ask("partial", PARTIAL.0)?;
+    let gap = partial.document["gaps"].as_array().into_iter().flatten().any(|gap| {
+        gap["resource"].as_str().is_some_and(|r| r.contains("statefulsets")) && gap["reason"] == "forbidden"
+    });
+    live.check("a kind that may not be read is a gap", gap && partial.exit == 0, &words(&partial));
+    live.check("a gap is not complete", partial.document["complete"] == false, &words(&partial));
+
+    let wrong = live.ask("wrong", "no-such-token")?;
+    live.check("a wrong token is an error", wrong.exit == 1 && !wrong.stderr.is_empty(), &words(&wrong));
+    let started = Instant::now();
+    let dead = live.ask_at("dead", "https://127.0.0.1:1", "admin-token")?;
+    live.check("a dead server is an error", dead.exit == 1 && !dead.stderr.is_empty(), &words(&dead));
+    live.check("a dead server is noticed soon", started.elapsed() < PATIENCE, "");
+    live.faults(&admin)?;
+    Ok(live.tally)
+}
+
+impl Live<'_> {
+    fn check(&mut self, what: &str, holds: bool, otherwise: &str) {
+        self.tally.note("live checks", what, holds, "holds", &format!("does not hold {otherwise}"));
+    }
+
+    fn ask(&self, name: &str, token: &str) -> Result<Answer> {
+        self.ask_at(name, &self.plane.server, token)
+    }
+
+    fn ask_at(&self, name: &str, server: &str, token: &str) -> Result<Answer> {
+        let kubeconfig = self.plane.kubeconfig_for(name, server, token)?;
+        let kubeconfig = kubeconfig.to_string_lossy();
+        self.product.run(&["status", "-A", "-o", "json"], &[("KUBECONFIG", &kubeconfig)])
+    }
+
+    /// The audit log holds every request of the reader: get and list alone.
+    fn only_reads(&mut self) -> Result<()> {
+        let log = self.plane.audit_log()?;
+        let entries = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let verbs: Vec<String> = entries
+            .filter(|entry| entry["user"]["username"] == READER.1)
+            .map(|entry| entry["verb"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        let other: Vec<&String> = verbs.iter().filter(|verb| *verb != "get" && *verb != "list").collect();
+        self.check("nothing but get and list is asked", !verbs.is_empty() && other.is_empty(), &format!("{other:?}"));
+        Ok(())
+    }
+
+    /// A server that fails in the middle of a paged list.
+    fn faults(&mut self, whole_answer: &Answer) -> Result<()> {
+        for fault in
+            [Fault::None, Fault::TooManyRequests, Fault::Unavailable, Fault::Expired, Fault::Closed, Fault::Down]
+        {
+            let proxy = Proxy::start(&self.plane.api, fault)?;
+            let started = Instant::now();
+            let answer = self.ask_at("proxy", &proxy.server, "any")?;
+            let name = format!("{fault:?} in a paged list");
+            let same = answer.document["items"] == whole_answer.document["items"];
+            match fault {
+                // What cannot be read is never shown as good.
+                Fault::Down => {
+                    let said = answer.exit != 0 || answer.document["complete"] == false;
+                    self.check(&format!("{name} is said"), said, &words(&answer));
+                }
+                _ => self.check(&format!("{name} is got over"), same && whole(&answer), &words(&answer)),
+            }
+            self.check(&format!("{name} ends soon"), started.elapsed() < PATIENCE, "");
+            let reads = proxy.methods().iter().all(|method| method == "GET");
+            self.check(&format!("{name}: only GET, in pages"), reads && proxy.pages() > 1 || fault == Fault::Down, "");
+        }
+        Ok(())
+    }
+}
+
+fn whole(answer: &Answer) -> bool {
+    answer.exit == 0 && answer.document["complete"] == true
+}
+
+fn words(answer: &Answer) -> String {
+    format!(
+        "exit {} complete {} gaps {} {}",
+        answer.exit,
+        answer.document["complete"],
+        answer.document["gaps"],
+        answer.stderr.trim()
+    )
+}
+
+/// Gives the reader the rights that the README asks for, and the other user the same without StatefulSets.
+fn grant(plane: &Plane) -> Result<()> {
+    let role = readme_role()?;
+    let kubeconfig = format!("--kubeconfig={}", plane.kubeconfig().display());
+    let manifest = plane.folder().join("role.yaml");
+    std::fs::write(&manifest, &role).context("write the role")?;
+    let mut command = Command::new(plane.components.kubectl());
+    command.args([&kubeconfig, "create", "-o", "json", "-f"]).arg(&manifest);
+    let output = command.output().context("run kubectl")?;
+    if !output.status.success() {
+        bail!("the README's role is not taken: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let created: Value = serde_json::from_slice(&output.stdout).context("understand kubectl")?;
+    let name = created["metadata"]["name"].as_str().unwrap_or_default();
+    let mut less = created["rules"].clone();
+    for resources in less.as_array_mut().into_iter().flatten().filter_map(|rule| rule["resources"].as_array_mut()) {
+        resources.retain(|resource| !resource.as_str().is_some_and(|r| r.starts_with("statefulsets")));
+    }
+    if let Some(rules) = less.as_array_mut() {
+        rules.retain(|rule| rule["resources"].as_array().is_none_or(|r| !r.is_empty()));
+    }
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let partial = json!({"metadata": {"name": "partial"}, "rules": less});
+    plane.api.create(&format!("{rbac}/clusterroles"), &partial)?;
+    for (user, role) in [(READER.1, name), (PARTIAL.1, "partial")] {
+        let binding = json!({"metadata": {"name": user},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]});
+        plane.api.create(&format!("{rbac}/clusterrolebindings"), &binding)?;
+    }
+    Ok(())
+}
+
+/// The ClusterRole in the README: the fenced block that holds one.
+fn readme_role() -> Result<String> {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let text = std::fs::read_to_string(&readme).with_context(|| format!("read {}", readme.display()))?;
+    let mut blocks = text.split("```").skip(1).step_by(2);
+    let block = blocks.find(|block| block.contains("kind: ClusterRole\n")).context("the README has no ClusterRole")?;
+    Ok(block.split_once('\n').map(|(_, body)| body.to_owned()).unwrap_or_default())
+}
