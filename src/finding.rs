@@ -62,6 +62,7 @@ codes! {
     UnhealthyNotEvictable = "unhealthy-not-evictable" Warning "The policy IfHealthyBudget keeps broken pods in place. With AlwaysAllow they could be evicted at any time.",
     HpaFloor = "hpa-floor" Warning "An autoscaler may scale down to, or stands at, a count at which the rule allows nothing.",
     OperatorOwned = "operator-owned" Info "An operator makes this budget and moves it itself. Use the operator's own way to drain a node.",
+    NotJudged = "not-judged" Warning "Something that the answer depends on could not be read, so it is not judged.",
     // Drains.
     DaemonSet = "daemonset" Info "A DaemonSet's pod: drain leaves it alone, with --ignore-daemonsets.",
     Mirror = "mirror" Info "The mirror of a static pod: the kubelet runs it, drain leaves it alone.",

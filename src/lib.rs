@@ -19,6 +19,8 @@
 //! network, behind the feature `live`; only `render` knows colour and width.
 #![recursion_limit = "512"]
 
+pub mod budget;
+pub mod change;
 pub mod cli;
 #[cfg(feature = "live")]
 pub mod cluster;
@@ -31,5 +33,6 @@ pub mod logging;
 pub mod render;
 pub mod report;
 pub mod sched;
+pub mod shell;
 pub mod snapshot;
 pub mod wire;

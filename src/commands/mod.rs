@@ -2,14 +2,29 @@
 
 pub mod drain_plan;
 pub mod explain;
+pub mod names;
 pub mod status;
 pub mod why_pending;
 
 use crate::cli::Answer;
 use crate::error::Failure;
 use crate::render::style::{Tone, paint, safe, safe_lines};
+use crate::snapshot::{Snapshot, age};
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// Data from a file older than this is warned of.
+const OLD: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+
+/// A warning where a snapshot from a file is older than an hour.
+pub fn age_warning(snapshot: &Snapshot) -> Vec<String> {
+    let old = jiff::Timestamp::now().duration_since(snapshot.now);
+    if snapshot.source.files.is_empty() || old < OLD {
+        return Vec::new();
+    }
+    let words = age::duration_words(old.as_secs());
+    vec![format!("the input is {words} old (its newest time is {:.0}): the cluster may have changed", snapshot.now)]
+}
 
 /// Writes an answer and gives the program's exit status. A reader that has gone (`| head`) is no fault.
 pub fn print(answer: &Answer) -> ExitCode {

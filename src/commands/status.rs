@@ -1,14 +1,124 @@
-//! `status`.
+//! `status`: how many pods each budget may lose now, and if none, whether for a while or for ever.
 
-use crate::cli::{Answer, Global};
-use crate::error::{Failure, Kind, Result};
+use super::names;
+use crate::budget::{Judgement, Selection, Verdict, judge};
+use crate::cli::{Answer, Global, Scope};
+use crate::error::{Failure, Kind as FailureKind, Result};
+use crate::render::{self, Format};
+use crate::report::status::{BudgetStatus, BudgetStatusList};
+use crate::report::{Document, Need};
+use crate::snapshot::selector::LabelSelector;
+use crate::snapshot::{Kind, Snapshot};
 use clap::Args;
+use jiff::Timestamp;
+
+/// The kinds that `status` reads.
+pub const NEEDS: &[Need] = &[
+    Need::essential(Kind::PodDisruptionBudget, "there are no budgets to judge"),
+    Need::essential(Kind::Pod, "what the budgets cover, and how many are healthy"),
+    Need::essential(Kind::ReplicaSet, "how many pods the owners want"),
+    Need::essential(Kind::Deployment, "how many pods the owners want"),
+    Need::essential(Kind::StatefulSet, "how many pods the owners want"),
+    Need::helpful(Kind::ReplicationController, "how many pods the owners want"),
+    Need::helpful(
+        Kind::HorizontalPodAutoscaler,
+        "whether an autoscaler holds a number of pods at which nothing may go",
+    ),
+    Need::helpful(Kind::Namespace, "whether a namespace is being deleted"),
+    Need::helpful(Kind::Node, "whether a pod is not Ready for its node"),
+    Need::helpful(Kind::CustomResourceDefinition, "whether custom owners have a scale"),
+];
 
 /// Flags of `status`.
 #[derive(Debug, Clone, Args)]
-pub struct StatusArgs {}
+#[command(after_help = "\
+Examples:
+  kubectl pdb status -A                        every budget of the cluster
+  kubectl pdb status web -n shop               one budget, with its arithmetic, its pods and its cures
+  kubectl pdb status -A --exit-code            ends with 2 when a budget never allows an eviction, or is broken
+  kubectl pdb status -A --from cluster.json    from a file instead of a cluster
+
+Exit status: 0 answered; 1 could not answer; with --exit-code also 2 (never or broken) and 3 (unknown).")]
+pub struct StatusArgs {
+    /// The budgets to look at; without any, all of the namespace
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Look at all namespaces
+    #[arg(long, short = 'A')]
+    pub all_namespaces: bool,
+    /// Only budgets with these labels
+    #[arg(long, short = 'l', value_name = "SELECTOR", value_parser = LabelSelector::parse)]
+    pub selector: Option<LabelSelector>,
+    /// End with 2 when some budget never allows an eviction or is broken, with 3 when some is unknown
+    #[arg(long)]
+    pub exit_code: bool,
+}
 
 /// Runs the command.
-pub fn run(_args: &StatusArgs, _global: &Global) -> Result<Answer> {
-    Err(Failure::new(Kind::Internal, "not there yet"))
+pub fn run(args: &StatusArgs, global: &Global) -> Result<Answer> {
+    if args.all_namespaces && !args.names.is_empty() {
+        return Err(Failure::usage("a budget cannot be named across all namespaces: give -n instead of -A"));
+    }
+    let scope = global.scope(args.all_namespaces);
+    let snapshot = global.read(NEEDS, &scope)?;
+    let judged = select(args, &snapshot, &scope)?;
+    let screen = global.screen();
+    let document = || {
+        let body = BudgetStatusList { items: judged.iter().map(BudgetStatus::from).collect() };
+        Document::new("BudgetStatusList", &snapshot, NEEDS, Timestamp::now(), body)
+    };
+    let text = match screen.format {
+        Format::Json => render::json(&document())?,
+        Format::Yaml => render::yaml(&document())?,
+        Format::Name => judged.iter().map(|j| format!("poddisruptionbudget.policy/{}\n", j.budget.meta.name)).collect(),
+        Format::Text | Format::Wide => render::status::text(&snapshot, &judged, &document(), &screen, &view(args)),
+    };
+    let status = if args.exit_code { exit_status(&judged) } else { 0 };
+    Ok(Answer { text, warnings: super::age_warning(&snapshot), status })
+}
+
+fn view(args: &StatusArgs) -> render::status::View {
+    if args.names.is_empty() {
+        render::status::View::Table { all_namespaces: args.all_namespaces }
+    } else {
+        render::status::View::Detail
+    }
+}
+
+/// The budgets asked for, judged.
+fn select(args: &StatusArgs, snapshot: &Snapshot, scope: &Scope) -> Result<Vec<Judgement>> {
+    let selection = Selection::new(snapshot);
+    let wanted = |b: &crate::snapshot::budget::Budget| {
+        scope.takes(b.meta.ns())
+            && args.selector.as_ref().is_none_or(|s| s.matches(&b.meta.labels))
+            && (args.names.is_empty() || args.names.iter().any(|n| names::bare(n) == &*b.meta.name))
+    };
+    for name in &args.names {
+        let name = names::bare(name);
+        let Scope::Namespace(ns) = scope else { continue };
+        if snapshot.budgets.named(ns, name).is_none() {
+            return Err(no_such_budget(snapshot, ns, name));
+        }
+    }
+    let at = snapshot.budgets.iter().enumerate().filter(|(_, b)| wanted(b)).map(|(at, _)| at);
+    Ok(at.filter_map(|at| judge(snapshot, &selection, at)).collect())
+}
+
+fn no_such_budget(snapshot: &Snapshot, ns: &str, name: &str) -> Failure {
+    let elsewhere = snapshot.budgets.iter().filter(|b| &*b.meta.name == name).map(|b| b.meta.ns().to_owned());
+    let known = snapshot.budgets.in_namespace(ns).iter().map(|b| &*b.meta.name);
+    let failure =
+        Failure::new(FailureKind::NotFound, format!("there is no PodDisruptionBudget {name:?} in namespace {ns:?}"));
+    failure.hint(names::hint(name, known, elsewhere))
+}
+
+fn exit_status(judged: &[Judgement]) -> u8 {
+    let any = |of: &[Verdict]| judged.iter().any(|j| of.contains(&j.verdict));
+    if any(&[Verdict::Never, Verdict::Broken]) {
+        2
+    } else if any(&[Verdict::Unknown]) {
+        3
+    } else {
+        0
+    }
 }

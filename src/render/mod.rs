@@ -1,6 +1,8 @@
 //! How answers are written: the only place that knows colour and width.
 
+pub mod findings;
 pub mod format;
+pub mod status;
 pub mod style;
 pub mod table;
 
@@ -43,4 +45,24 @@ pub fn json<T: Serialize>(document: &T) -> Result<String> {
 pub fn yaml<T: Serialize>(document: &T) -> Result<String> {
     serde_saphyr::to_string(document)
         .map_err(|e| Failure::new(Kind::Internal, "the answer cannot be written as YAML").caused_by(e))
+}
+
+/// What could not be read, in a few lines; nothing where the answer is whole.
+pub fn gaps(gaps: &[crate::report::Gap], complete: bool, screen: &Screen) -> String {
+    use crate::report::GapReason;
+    let told: Vec<_> = gaps.iter().filter(|g| !complete || g.reason != GapReason::Absent).collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\n{}\n", style::paint("not everything could be read:", style::Tone::Waiting));
+    for gap in told {
+        let why = match gap.reason {
+            GapReason::Forbidden => "forbidden",
+            GapReason::Absent => "not in the input",
+            GapReason::Failed => "failed",
+        };
+        let line = format!("{} ({why}): {}", gap.resource, style::safe(&gap.effect));
+        out.push_str(&format!("  {}\n", table::wrap(&line, screen.prose_width(), 4)));
+    }
+    out
 }

@@ -1,5 +1,6 @@
 //! What is known of a cluster at one moment: immutable, interned, indexed, with its own `now` and its gaps.
 
+pub mod age;
 pub mod budget;
 pub mod builder;
 pub mod coverage;

@@ -43,7 +43,7 @@ impl PodShapes {
             spec,
             volumes,
             node,
-            status: status(wire.status.unwrap_or_default(), i)?,
+            status: status(&wire.status.unwrap_or_default(), i)?,
         })
     }
 
@@ -219,7 +219,7 @@ fn volume(w: &wire::Volume, i: &mut Interner) -> Option<Volume> {
     Some(Volume { name: i.str(&w.name), source })
 }
 
-fn status(w: wire::PodStatus, i: &mut Interner) -> Result<PodStatus, String> {
+fn status(w: &wire::PodStatus, i: &mut Interner) -> Result<PodStatus, String> {
     let containers = |list: &[wire::ContainerStatus], i: &mut Interner| {
         list.iter().map(|c| container_status(c, i)).collect::<Result<Box<[_]>, _>>()
     };

@@ -274,8 +274,8 @@ impl NodeTerm {
 
     /// Whether the term matches a node of this name and these labels.
     pub fn matches(&self, name: &str, labels: &Map) -> bool {
-        !self.invalid
-            && !(self.labels.is_empty() && self.fields.is_empty())
+        let empty = self.labels.is_empty() && self.fields.is_empty();
+        !(self.invalid || empty)
             && self.labels.iter().all(|r| r.accepts(labels.get(&r.key).map(|v| &**v)))
             && self.fields.iter().all(|r| r.accepts(Some(name)))
     }

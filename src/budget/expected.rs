@@ -1,0 +1,124 @@
+//! How many pods the owners of a budget's pods want together. Mirrors `getExpectedScale` and the finders of
+//! `pkg/controller/disruption/disruption.go`.
+
+use crate::snapshot::Snapshot;
+use crate::snapshot::coverage::Outcome;
+use crate::snapshot::kinds::{self, Recognised};
+use crate::snapshot::meta::OwnerRef;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::workload::{Scale, Workload};
+use std::sync::Arc;
+
+/// What the owners of some pods want together.
+#[derive(Debug, Clone, Default)]
+pub struct Expected {
+    /// The sum of the owners' scales.
+    pub count: i64,
+    /// The owners whose scales were added, each once: the Deployment of a ReplicaSet's pod.
+    pub owners: Vec<Arc<Workload>>,
+    /// Pods without a controller: they add nothing.
+    pub unmanaged: Vec<Arc<Pod>>,
+}
+
+/// Why the sum cannot be made.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NoScale {
+    /// The sync fails: the pod at whose owner it does, its owner, and the controller's words.
+    Fails {
+        /// The pod.
+        pod: Arc<Pod>,
+        /// Its owner.
+        owner: OwnerRef,
+        /// What the controller writes into the condition.
+        message: String,
+    },
+    /// The input does not tell: the owner, or the definition of its kind, is not in it.
+    Unknown {
+        /// The pod.
+        pod: Arc<Pod>,
+        /// Its owner.
+        owner: OwnerRef,
+    },
+}
+
+/// Adds the scales of the owners of `pods` up, in the order of the pods; ends at the first owner that has none.
+pub fn expected<'a>(snapshot: &Snapshot, pods: impl Iterator<Item = &'a Arc<Pod>>) -> Result<Expected, NoScale> {
+    let mut sum = Expected::default();
+    let mut unknown = None;
+    // Pods of one owner stand together; the last answer is often the next one.
+    let mut last: Option<&OwnerRef> = None;
+    for pod in pods {
+        let Some(owner) = &pod.meta.controller else {
+            sum.unmanaged.push(pod.clone());
+            continue;
+        };
+        if last.is_some_and(|l| l.uid == owner.uid && l.name == owner.name) {
+            continue;
+        }
+        last = Some(owner);
+        match scale_of(snapshot, pod, owner) {
+            Ok((workload, scale)) => {
+                if !sum.owners.iter().any(|w| Arc::ptr_eq(w, &workload)) {
+                    sum.count += i64::from(scale);
+                    sum.owners.push(workload);
+                }
+            }
+            // A failure that is certain outweighs one that the input cannot tell.
+            Err(fails @ NoScale::Fails { .. }) => return Err(fails),
+            Err(other) => unknown = unknown.or(Some(other)),
+        }
+    }
+    unknown.map_or(Ok(sum), Err)
+}
+
+/// The workload that gives a pod its scale. Mirrors the finders, in their order.
+fn scale_of(snapshot: &Snapshot, pod: &Arc<Pod>, owner: &OwnerRef) -> Result<(Arc<Workload>, i32), NoScale> {
+    let ns = pod.meta.ns();
+    let fails = |message: String| NoScale::Fails { pod: pod.clone(), owner: owner.clone(), message };
+    let unknown = || NoScale::Unknown { pod: pod.clone(), owner: owner.clone() };
+    let found = snapshot.workload_of(ns, owner).filter(|w| w.kind == owner.kind && w.group == owner.group);
+    let Some(workload) = found else {
+        return Err(match kinds::recognise(&api_version(owner), &owner.kind) {
+            Recognised::Known(kind) if !has_scale(kind) => fails(no_subresource(snapshot, owner)),
+            Recognised::Known(kind) if *snapshot.coverage.of(kind) == Outcome::Read => {
+                fails(format!("found no controllers for pod {:?}", pod.meta.name))
+            }
+            _ => unknown(),
+        });
+    };
+    let above = snapshot.controller_of(&workload.meta).filter(|d| is_deployment(d) && &*workload.kind == "ReplicaSet");
+    let workload = above.unwrap_or(workload);
+    match workload.scale {
+        Scale::Replicas(n) => Ok((workload.clone(), n)),
+        Scale::NoScale => Err(fails(no_subresource(snapshot, owner))),
+        Scale::Unknown => Err(unknown()),
+    }
+}
+
+fn is_deployment(w: &Workload) -> bool {
+    &*w.kind == "Deployment" && matches!(&*w.group, "apps" | "extensions")
+}
+
+fn has_scale(kind: crate::snapshot::Kind) -> bool {
+    use crate::snapshot::Kind;
+    matches!(kind, Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet | Kind::ReplicationController)
+}
+
+/// The controller's words for a kind without the subresource.
+fn no_subresource(snapshot: &Snapshot, owner: &OwnerRef) -> String {
+    let known = match kinds::recognise(&api_version(owner), &owner.kind) {
+        Recognised::Known(kind) => Some(kind.info().plural.to_owned()),
+        _ => snapshot
+            .definitions
+            .iter()
+            .find(|d| *d.spec.group == *owner.group && *d.spec.names.kind == *owner.kind)
+            .map(|d| d.spec.names.plural.clone()),
+    };
+    let plural = known.unwrap_or_else(|| format!("{}s", owner.kind.to_lowercase()));
+    let resource = if owner.group.is_empty() { plural } else { format!("{plural}.{}", owner.group) };
+    format!("{resource} does not implement the scale subresource")
+}
+
+fn api_version(owner: &OwnerRef) -> String {
+    if owner.group.is_empty() { owner.version.to_string() } else { format!("{}/{}", owner.group, owner.version) }
+}

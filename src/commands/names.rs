@@ -1,0 +1,66 @@
+//! Names as users give them, and what they may have meant.
+
+/// The name of `pdb/web`, `poddisruptionbudget.policy/web`, `pod/x` …: what stands behind the slash.
+pub fn bare(name: &str) -> &str {
+    name.rsplit_once('/').map_or(name, |(_, name)| name)
+}
+
+/// What to do about a name that is not there: the namespaces that have it, else names that are near, else all.
+pub fn hint<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+    elsewhere: impl Iterator<Item = String>,
+) -> String {
+    let elsewhere: Vec<String> = elsewhere.take(4).collect();
+    if !elsewhere.is_empty() {
+        return format!("it is in namespace {}: give -n", elsewhere.join(", "));
+    }
+    let mut near: Vec<&str> =
+        known.clone().filter(|k| distance(name, k) <= name.len() / 3 + 1 || k.contains(name)).collect();
+    near.sort_by_key(|k| distance(name, k));
+    near.truncate(4);
+    if !near.is_empty() {
+        return format!("did you mean {}?", near.join(" or "));
+    }
+    let all: Vec<&str> = known.clone().take(8).collect();
+    match (all.is_empty(), known.count() > all.len()) {
+        (true, _) => "there is none in this namespace: give -n, or -A for all namespaces".to_owned(),
+        (false, more) => format!("there are: {}{}", all.join(", "), if more { " …" } else { "" }),
+    }
+}
+
+/// How many letters to add, drop or change to turn one word into the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
+            let change = diagonal + usize::from(x != *y);
+            diagonal = *cell;
+            left = change.min(left + 1).min(*cell + 1);
+            *cell = left;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_offered() {
+        for (a, b, want) in [("web", "web", 0), ("web", "wbe", 2), ("api", "apis", 1), ("", "ab", 2)] {
+            assert_eq!(distance(a, b), want, "{a} {b}");
+        }
+        let known = ["web", "api", "worker"];
+        assert_eq!(hint("wbe", known.into_iter(), std::iter::empty()), "did you mean web?");
+        assert_eq!(hint("zzzzzz", known.into_iter(), std::iter::empty()), "there are: web, api, worker");
+        assert_eq!(hint("web", known.into_iter(), ["shop".to_owned()].into_iter()), "it is in namespace shop: give -n");
+    }
+}
