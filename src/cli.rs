@@ -32,6 +32,9 @@ pub enum Command {
     /// Why a pod is not running: what refuses it on every node, and why preemption does not help
     #[command(visible_alias = "why")]
     WhyPending(commands::why_pending::WhyPendingArgs),
+    /// Write what the other commands read of a cluster into a file, to be attached to a ticket
+    #[cfg(feature = "live")]
+    Snapshot(commands::snapshot::SnapshotArgs),
     /// What a finding code means, and what to do about it
     Explain(commands::explain::ExplainArgs),
 }
@@ -246,6 +249,8 @@ impl Command {
             Self::Status(args) => commands::status::run(args, global),
             Self::DrainPlan(args) => commands::drain_plan::run(args, global),
             Self::WhyPending(args) => commands::why_pending::run(args, global),
+            #[cfg(feature = "live")]
+            Self::Snapshot(args) => commands::snapshot::run(args, global),
             Self::Explain(args) => commands::explain::run(args),
         }
     }

@@ -13,6 +13,7 @@ mod credentials;
 mod discovery;
 mod exec;
 mod explain;
+mod export;
 mod host;
 mod kubeconfig;
 mod list;
@@ -35,6 +36,7 @@ use tokio::sync::mpsc;
 
 pub use self::answer::Encoding;
 pub use self::discovery::{Resource, group_path};
+pub use self::export::Export;
 pub use self::list::{Event, JSON, ListRequest, Outcome, PROTOBUF, Page};
 pub use self::options::ConnectOptions;
 pub use self::progress::{Observer, Silent, Terminal};

@@ -1,7 +1,7 @@
 //! From lists to a snapshot: the kinds that a command needs, built up as their pages come; what cannot be read becomes
 //! a gap; and the scale of owners that are of no built-in kind is asked for one by one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -73,7 +73,9 @@ impl Cluster {
         if needs.operators {
             self.read_operators(needs.namespace, &mut builder)?;
         }
-        self.read_scales(&mut builder)?;
+        for CustomOwner { namespace, owner, scale, .. } in self.scales(builder.unknown_owners())? {
+            builder.add_owner(&namespace, &owner, scale);
+        }
         let source = Source {
             files: Vec::new(),
             context: self.context().map(str::to_owned),
@@ -135,53 +137,56 @@ impl Cluster {
         Ok(())
     }
 
-    /// The scale of pods' owners that are of no built-in kind, by the subresource that the disruption controller asks.
-    fn read_scales(&self, builder: &mut Builder) -> Result<()> {
-        let owners = builder.unknown_owners();
-        if owners.is_empty() {
-            return Ok(());
-        }
-        let versions: Vec<_> = {
-            let all: std::collections::BTreeSet<_> = owners.iter().map(|(_, owner)| api_version(owner)).collect();
-            all.into_iter().collect()
-        };
-        let found: BTreeMap<_, _> = versions.iter().cloned().zip(self.discover_all(&versions)?).collect();
-        let mut asked = Vec::new();
+    /// The scale of owners that are of no built-in kind, by the subresource that the disruption controller asks. An
+    /// owner that is gone is left out, as the controller leaves it out.
+    pub(super) fn scales(&self, owners: Vec<(String, OwnerRef)>) -> Result<Vec<CustomOwner>> {
+        let versions: BTreeSet<_> = owners.iter().map(|(_, owner)| api_version(owner)).collect();
+        let versions: Vec<_> = versions.into_iter().collect();
+        let found: BTreeMap<_, _> = versions.iter().zip(self.discover_all(&versions)?).collect();
         let mut paths = Vec::new();
+        let mut known = Vec::new();
         for (namespace, owner) in owners {
             let api_version = api_version(&owner);
-            let resource = match found.get(&api_version) {
-                Some(Ok(resources)) => resources.iter().find(|resource| resource.kind == *owner.kind),
+            let (plural, scale) = match found.get(&api_version) {
+                Some(Ok(resources)) => match resources.iter().find(|resource| resource.kind == *owner.kind) {
+                    Some(resource) if resource.has_scale => (resource.plural.as_str(), None),
+                    Some(resource) => (resource.plural.as_str(), Some(Scale::NoScale)),
+                    None => ("", Some(Scale::NoScale)),
+                },
                 // The group is gone, and its objects with it: nothing is left that could have a scale.
-                Some(Err(Outcome::Absent)) => None,
-                Some(Err(_)) | None => {
-                    builder.add_owner(&namespace, &owner, Scale::Unknown);
-                    continue;
-                }
+                Some(Err(Outcome::Absent)) => ("", Some(Scale::NoScale)),
+                Some(Err(_)) | None => ("", Some(Scale::Unknown)),
             };
-            match resource {
-                Some(resource) if resource.has_scale => {
-                    let group = group_path(&api_version);
-                    let plural = &resource.plural;
-                    paths.push(format!("{group}/namespaces/{namespace}/{plural}/{}/scale", owner.name));
-                    asked.push((namespace, owner));
-                }
-                _ => builder.add_owner(&namespace, &owner, Scale::NoScale),
+            if scale.is_none() {
+                let group = group_path(&api_version);
+                paths.push(format!("{group}/namespaces/{namespace}/{plural}/{}/scale", owner.name));
             }
+            known.push((CustomOwner { namespace, owner, plural: plural.to_owned(), scale: Scale::Unknown }, scale));
         }
-        for ((namespace, owner), got) in asked.iter().zip(self.get_all(&paths)?) {
-            // An owner that is gone has no scale to count, and is left out as the controller leaves it out.
-            if let Some(scale) = scale_of(&got) {
-                builder.add_owner(namespace, owner, scale);
-            }
-        }
-        Ok(())
+        let mut answers = self.get_all(&paths)?.into_iter();
+        let told = known.into_iter().filter_map(|(owner, scale)| {
+            let scale = match scale {
+                Some(scale) => scale,
+                None => scale_of(&answers.next()?)?,
+            };
+            Some(CustomOwner { scale, ..owner })
+        });
+        Ok(told.collect())
     }
 
     fn discover_all(&self, api_versions: &[String]) -> Result<Vec<Result<Vec<Resource>, Outcome>>> {
         let paths: Vec<_> = api_versions.iter().map(|version| group_path(version)).collect();
         Ok(self.get_all(&paths)?.into_iter().map(super::resources).collect())
     }
+}
+
+/// An owner of pods that is of no built-in kind.
+pub(super) struct CustomOwner {
+    pub namespace: String,
+    pub owner: OwnerRef,
+    /// The word for its kind in paths; empty where the server does not know the kind.
+    pub plural: String,
+    pub scale: Scale,
 }
 
 /// `autoscaling/v1.Scale`, of it the count that is wanted.

@@ -3,6 +3,8 @@
 pub mod drain_plan;
 pub mod explain;
 pub mod names;
+#[cfg(feature = "live")]
+pub mod snapshot;
 pub mod status;
 pub mod why_pending;
 

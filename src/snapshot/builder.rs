@@ -134,7 +134,7 @@ pub struct Builder {
 type Objects<T> = Vec<Arc<Object<T>>>;
 
 /// Decodes kinds of which JSON is the only form.
-fn json<T: DeserializeOwned>(item: Item<'_>) -> Result<T, ItemError> {
+pub(super) fn json<T: DeserializeOwned>(item: Item<'_>) -> Result<T, ItemError> {
     match item {
         Item::Json(bytes) => Ok(serde_json::from_slice(bytes)?),
         Item::Proto(_) => Err(ItemError::from("is read as JSON only".to_owned())),
@@ -142,7 +142,7 @@ fn json<T: DeserializeOwned>(item: Item<'_>) -> Result<T, ItemError> {
 }
 
 /// Decodes kinds of which both forms are read.
-fn decode<T: prost::Message + Default + DeserializeOwned>(item: Item<'_>) -> Result<T, ItemError> {
+pub(super) fn decode<T: prost::Message + Default + DeserializeOwned>(item: Item<'_>) -> Result<T, ItemError> {
     match item {
         Item::Json(_) => json(item),
         Item::Proto(bytes) => T::decode(bytes).map_err(|e| e.to_string().into()),

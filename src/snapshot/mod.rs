@@ -16,6 +16,7 @@ pub mod pod_state;
 pub mod quantity;
 pub mod read_pod;
 pub mod selector;
+pub mod slim;
 pub mod table;
 pub mod version;
 pub mod workload;

@@ -144,7 +144,7 @@ fn pre_stop(w: &wire::LifecycleHandler) -> PreStop {
 }
 
 /// The seconds of a `sleep N` in a command line, whether given as words or inside a shell's script.
-fn sleep_in(command: &[String]) -> Option<i64> {
+pub(super) fn sleep_in(command: &[String]) -> Option<i64> {
     let text = command.join(" ");
     let (_, after) = text.split_once("sleep ")?;
     let number = after.trim_start().split(|c: char| !c.is_ascii_digit()).next()?;

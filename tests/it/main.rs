@@ -4,3 +4,7 @@
 mod cluster;
 #[cfg(feature = "live")]
 mod fake_api;
+#[cfg(feature = "live")]
+mod run;
+#[cfg(feature = "live")]
+mod snapshot;

@@ -1,0 +1,292 @@
+//! Objects cut down to the fields that some answer depends on: what the `snapshot` command writes, so that it can be
+//! attached to a ticket. Never an environment value, a Secret, or an annotation that is not used.
+
+use super::builder::{Item, ItemError, decode, json};
+use super::kinds::Kind;
+use super::meta::{OwnerRef, keeps_annotation};
+use super::read_pod::{keeps_env, sleep_in};
+use super::workload::Scale;
+use crate::wire;
+use serde::Serialize;
+use serde_json::{Map, Value, json as value};
+use std::collections::HashMap;
+
+/// Cuts objects down.
+#[derive(Debug, Default)]
+pub struct Slimmer {
+    /// Whether images are renamed, and cut out of messages.
+    redact: bool,
+    /// New names of images, so that equal ones stay equal.
+    images: HashMap<String, String>,
+}
+
+impl Slimmer {
+    /// One that renames images too if `redact`.
+    #[must_use]
+    pub fn new(redact: bool) -> Self {
+        Self { redact, images: HashMap::new() }
+    }
+
+    /// The object as JSON, with its `apiVersion` and `kind`.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn slim(&mut self, kind: Kind, item: Item<'_>) -> Result<Value, ItemError> {
+        let fields = fields_of(kind, item)?;
+        let info = kind.info();
+        let api_version = match info.group {
+            "" => info.version.to_owned(),
+            group => format!("{group}/{}", info.version),
+        };
+        let mut object = head(&api_version, info.name);
+        object.extend(fields);
+        let mut object = Value::Object(object);
+        self.clean(&mut object);
+        Ok(object)
+    }
+
+    fn clean(&mut self, value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                clean_metadata(fields);
+                clean_container(fields);
+                for (name, field) in fields.iter_mut() {
+                    match (name.as_str(), field) {
+                        ("image", Value::String(image)) if self.redact => *image = self.rename(image),
+                        ("message" | "note", Value::String(text)) if self.redact => cut_image(text),
+                        (_, field) => self.clean(field),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.clean(item)),
+            _ => {}
+        }
+    }
+
+    fn rename(&mut self, image: &str) -> String {
+        let next = self.images.len() + 1;
+        self.images.entry(image.to_owned()).or_insert_with(|| format!("image-{next}")).clone()
+    }
+}
+
+fn clean_metadata(fields: &mut Map<String, Value>) {
+    let Some(Value::Object(metadata)) = fields.get_mut("metadata") else { return };
+    let Some(Value::Object(annotations)) = metadata.get_mut("annotations") else { return };
+    annotations.retain(|name, _| keeps_annotation(name));
+    if annotations.is_empty() {
+        metadata.shift_remove("annotations");
+    }
+}
+
+/// Of the environment only names that tell something, of a command before the stop only how long it sleeps.
+fn clean_container(fields: &mut Map<String, Value>) {
+    if let Some(Value::Array(env)) = fields.get_mut("env") {
+        env.retain(|variable| variable["name"].as_str().is_some_and(keeps_env));
+        if env.is_empty() {
+            fields.shift_remove("env");
+        }
+    }
+    if let Some(Value::Object(exec)) = fields.get_mut("preStop").and_then(|hook| hook.get_mut("exec")) {
+        let command = exec.shift_remove("command").unwrap_or_default();
+        let words: Vec<String> = serde_json::from_value(command).unwrap_or_default();
+        if let Some(seconds) = sleep_in(&words) {
+            exec.insert("command".into(), value!(["sleep", seconds.to_string()]));
+        }
+    }
+}
+
+/// Messages of the kubelet and of events name an image in quotes, and then again in the words of the registry.
+fn cut_image(text: &mut String) {
+    if text.to_ascii_lowercase().contains("image") {
+        let end = text.find('"').unwrap_or(text.len());
+        text.truncate(end);
+        text.push_str("(redacted)");
+    }
+}
+
+fn head(api_version: &str, kind: &str) -> Map<String, Value> {
+    Map::from_iter([("apiVersion".into(), value!(api_version)), ("kind".into(), value!(kind))])
+}
+
+fn fields_of(kind: Kind, item: Item<'_>) -> Result<Map<String, Value>, ItemError> {
+    fn fields<T: Serialize>(wire: &T) -> Result<Map<String, Value>, ItemError> {
+        match serde_json::to_value(wire)? {
+            Value::Object(fields) => Ok(fields),
+            _ => Err("is no object".to_owned().into()),
+        }
+    }
+    macro_rules! by_kind {
+        ($($kind:ident: $wire:ty),* $(,)?) => {
+            match kind {
+                $(Kind::$kind => fields(&decode::<$wire>(item)?),)*
+                Kind::CustomResourceDefinition => fields(&json::<wire::crd::CustomResourceDefinition>(item)?),
+            }
+        };
+    }
+    by_kind! {
+        Pod: wire::pod::Pod,
+        Node: wire::core::Node,
+        Namespace: wire::core::Namespace,
+        PodDisruptionBudget: wire::policy::PodDisruptionBudget,
+        Deployment: wire::apps::Deployment,
+        ReplicaSet: wire::apps::ReplicaSet,
+        StatefulSet: wire::apps::StatefulSet,
+        DaemonSet: wire::apps::DaemonSet,
+        ReplicationController: wire::core::ReplicationController,
+        Job: wire::apps::Job,
+        CronJob: wire::apps::CronJob,
+        HorizontalPodAutoscaler: wire::apps::HorizontalPodAutoscaler,
+        PriorityClass: wire::policy::PriorityClass,
+        PersistentVolumeClaim: wire::core::PersistentVolumeClaim,
+        PersistentVolume: wire::core::PersistentVolume,
+        StorageClass: wire::storage::StorageClass,
+        CsiNode: wire::storage::CSINode,
+        CsiDriver: wire::storage::CSIDriver,
+        CsiStorageCapacity: wire::storage::CSIStorageCapacity,
+        VolumeAttachment: wire::storage::VolumeAttachment,
+        ResourceClaim: wire::resource::ResourceClaim,
+        ResourceSlice: wire::resource::ResourceSlice,
+        DeviceClass: wire::resource::DeviceClass,
+        ResourceQuota: wire::core::ResourceQuota,
+        LimitRange: wire::core::LimitRange,
+        ServiceAccount: wire::core::ServiceAccount,
+        Service: wire::core::Service,
+        EndpointSlice: wire::events::EndpointSlice,
+        ValidatingWebhookConfiguration: wire::policy::ValidatingWebhookConfiguration,
+        MutatingWebhookConfiguration: wire::policy::MutatingWebhookConfiguration,
+        Event: wire::events::Event,
+        Lease: wire::events::Lease,
+    }
+}
+
+/// An owner that is of no known kind, as a file says the same: the object with its count, and a definition that tells
+/// where the count stands. An owner whose scale is not known has no definition; then a file does not know it, either.
+#[must_use]
+pub fn custom_owner(namespace: &str, owner: &OwnerRef, plural: &str, scale: Scale) -> Vec<Value> {
+    let group = &*owner.group;
+    let api_version = if group.is_empty() { owner.version.to_string() } else { format!("{group}/{}", owner.version) };
+    let metadata = value!({"name": &*owner.name, "namespace": namespace, "uid": &*owner.uid});
+    let mut object = value!({"apiVersion": api_version, "kind": &*owner.kind, "metadata": metadata});
+    let mut version = value!({"name": &*owner.version});
+    match scale {
+        Scale::Unknown => return vec![object],
+        Scale::NoScale => {}
+        Scale::Replicas(replicas) => {
+            object["spec"] = value!({"replicas": replicas});
+            version["subresources"] = value!({"scale": {"specReplicasPath": ".spec.replicas"}});
+        }
+    }
+    let definition = value!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {
+            "group": group,
+            "names": {"kind": &*owner.kind, "plural": plural},
+            "scope": "Namespaced",
+            "versions": [version],
+        },
+    });
+    vec![object, definition]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Source;
+    use super::super::builder::Builder;
+    use super::*;
+
+    fn slimmed(kind: Kind, object: &Value, redact: bool) -> Value {
+        Slimmer::new(redact).slim(kind, Item::Json(object.to_string().as_bytes())).unwrap()
+    }
+
+    /// A pod with something in every place that must not be passed on.
+    fn pod() -> Value {
+        let container = value!({
+            "name": "c", "image": "registry.corp/secret:1", "command": ["s3cr3t"],
+            "env": [
+                {"name": "PASSWORD", "value": "s3cr3t"},
+                {"name": "AWS_ROLE_ARN", "value": "s3cr3t"},
+                {"name": "KAFKA_BROKERS", "valueFrom": {"secretKeyRef": {"name": "s3cr3t"}}},
+            ],
+            "envFrom": [{"secretRef": {"name": "s3cr3t"}}],
+            "lifecycle": {"preStop": {"exec": {"command": ["sh", "-c", "curl -H token=s3cr3t x; sleep 20"]}}},
+            "readinessProbe": {"httpGet": {"httpHeaders": [{"name": "a", "value": "s3cr3t"}]}},
+        });
+        value!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {
+                "name": "p", "namespace": "shop", "uid": "u",
+                "annotations": {"foreign": "s3cr3t", "kubernetes.io/config.mirror": "x"},
+                "managedFields": [{"manager": "s3cr3t"}],
+            },
+            "spec": {
+                "containers": [container],
+                "volumes": [{"name": "v", "secret": {"secretName": "s3cr3t"}}, {"name": "e", "emptyDir": {}}],
+                "imagePullSecrets": [{"name": "s3cr3t"}],
+            },
+            "status": {"phase": "Pending", "containerStatuses": [{"name": "c", "image": "registry.corp/secret:1", "state":
+                {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image \"registry.corp/secret:1\": not found: registry.corp"}}}]},
+        })
+    }
+
+    #[test]
+    fn nothing_secret_is_kept() {
+        let text = slimmed(Kind::Pod, &pod(), false).to_string();
+        assert!(!text.contains("s3cr3t"), "{text}");
+        assert!(text.starts_with(r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p""#), "{text}");
+        for kept in ["config.mirror", "AWS_ROLE_ARN", "KAFKA_BROKERS", r#"["sleep","20"]"#, "registry.corp/secret:1"] {
+            assert!(text.contains(kept), "{kept} is not in {text}");
+        }
+        let template = value!({"metadata": {"annotations": {"foreign": "s3cr3t"}}, "spec": pod()["spec"]});
+        let text = slimmed(Kind::Deployment, &value!({"spec": {"template": template}}), false).to_string();
+        assert!(!text.contains("s3cr3t") && text.contains("emptyDir"), "{text}");
+    }
+
+    #[test]
+    fn images_are_renamed_where_asked() {
+        let mut slimmer = Slimmer::new(true);
+        let body = pod().to_string();
+        let first = slimmer.slim(Kind::Pod, Item::Json(body.as_bytes())).unwrap();
+        let second = slimmer.slim(Kind::Pod, Item::Json(body.as_bytes())).unwrap();
+        assert!(!first.to_string().contains("registry.corp"), "{first}");
+        assert_eq!(first["spec"]["containers"][0]["image"], "image-1");
+        assert_eq!(second["spec"]["containers"][0]["image"], "image-1");
+        let message = &first["status"]["containerStatuses"][0]["state"]["waiting"]["message"];
+        assert_eq!(message, "Back-off pulling image (redacted)");
+    }
+
+    #[test]
+    fn a_slim_object_says_the_same() {
+        let answers = |objects: &[Value]| {
+            let mut builder = Builder::default();
+            objects.iter().for_each(|object| builder.add_json(object.to_string().as_bytes()).unwrap());
+            format!("{:?}", builder.finish(Source::default(), None))
+        };
+        assert_eq!(answers(&[pod()]), answers(&[slimmed(Kind::Pod, &pod(), false)]));
+    }
+
+    #[test]
+    fn a_custom_owner_has_the_same_scale_in_a_file() {
+        let owner = OwnerRef {
+            group: "example.com".into(),
+            version: "v1".into(),
+            kind: "Widget".into(),
+            name: "w".into(),
+            uid: "uid-w".into(),
+        };
+        let reference =
+            value!({"apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "uid-w", "controller": true});
+        let pod = value!({"apiVersion": "v1", "kind": "Pod", "metadata":
+            {"name": "p", "namespace": "a", "ownerReferences": [reference]}});
+        for scale in [Scale::Replicas(3), Scale::NoScale, Scale::Unknown] {
+            let mut builder = Builder::default();
+            for object in custom_owner("a", &owner, "widgets", scale).iter().chain([&pod]) {
+                builder.add_json(object.to_string().as_bytes()).unwrap();
+            }
+            let snapshot = builder.finish(Source::default(), None);
+            let workload = snapshot.workload("Widget", "a", "w").unwrap();
+            assert_eq!(workload.scale, scale);
+        }
+    }
+}

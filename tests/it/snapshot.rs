@@ -1,0 +1,113 @@
+//! `snapshot`: what is in the file, and what must never be.
+
+use serde_json::{Value, json};
+
+use crate::fake_api::{FakeApi, Reply};
+use crate::run::{Run, run};
+
+fn snapshot(api: FakeApi, flags: &[&str]) -> Run {
+    let api = api.start();
+    let nothing = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/empty-kubeconfig.yaml");
+    let connect = ["snapshot", "--kubeconfig", nothing, "--server", &api.url];
+    run(&[&connect[..], flags].concat())
+}
+
+/// A cluster with something in every place that must not be passed on.
+fn cluster() -> FakeApi {
+    let annotations =
+        json!({"kubectl.kubernetes.io/last-applied-configuration": "{\"s3cr3t\":1}", "foreign": "s3cr3t"});
+    let spec = json!({
+        "containers": [{
+            "name": "c", "image": "registry.corp/app:1", "args": ["--password=s3cr3t"],
+            "env": [{"name": "PASSWORD", "value": "s3cr3t"}, {"name": "AWS_ROLE_ARN", "value": "s3cr3t"}],
+            "envFrom": [{"secretRef": {"name": "s3cr3t"}}],
+        }],
+        "volumes": [{"name": "v", "secret": {"secretName": "s3cr3t"}}],
+    });
+    let owner = |kind: &str, api: &str| json!([{"apiVersion": api, "kind": kind, "name": "w", "uid": format!("uid-{kind}"), "controller": true}]);
+    let pod = |name: &str, owners: Value| {
+        json!({"metadata": {"name": name, "namespace": "shop", "annotations": annotations, "ownerReferences": owners},
+            "spec": spec})
+    };
+    let template = json!({"metadata": {"annotations": annotations}, "spec": spec});
+    let deployment = json!({"metadata": {"name": "w", "namespace": "shop", "uid": "uid-Deployment", "annotations": annotations},
+        "spec": {"replicas": 2, "template": template}});
+    let event = json!({"metadata": {"name": "e", "namespace": "shop"}, "reason": "Pulled",
+        "message": "Container image \"registry.corp/app:1\" already present on machine"});
+    let secret = json!({"metadata": {"name": "s", "namespace": "shop"}, "data": {"password": "s3cr3t"}});
+    let widgets = json!({"resources": [
+        {"name": "widgets", "namespaced": true, "kind": "Widget"},
+        {"name": "widgets/scale", "namespaced": true, "kind": "Scale"}]});
+    FakeApi::new()
+        .list(
+            "/api/v1/pods",
+            "PodList",
+            vec![pod("a", owner("Deployment", "apps/v1")), pod("b", owner("Widget", "example.com/v1"))],
+        )
+        .list("/apis/apps/v1/deployments", "DeploymentList", vec![deployment])
+        .list("/api/v1/events", "EventList", vec![event])
+        .list("/api/v1/secrets", "SecretList", vec![secret])
+        .object("/apis/example.com/v1", widgets)
+        .object("/apis/example.com/v1/namespaces/shop/widgets/w/scale", json!({"spec": {"replicas": 4}}))
+}
+
+#[test]
+fn the_file_says_what_was_read_and_passes_nothing_on() {
+    let forbidden = Reply::status(403, "Forbidden", "no");
+    let got = snapshot(cluster().always("/api/v1/nodes", forbidden), &[]);
+    assert_eq!(got.status, 0, "{}", got.stderr);
+    assert_eq!(got.stderr, "warning: nodes: forbidden, and so not in the snapshot\n");
+    assert!(!got.stdout.contains("s3cr3t"), "{}", got.stdout);
+    let list: Value = serde_json::from_str(&got.stdout).unwrap();
+    let head = &list["items"][0];
+    assert_eq!((&head["apiVersion"], &head["kind"]), (&json!("kubectl-pdb/v1"), &json!("Snapshot")));
+    assert_eq!(head["serverVersion"], "v1.36.3");
+    assert!(head["now"].as_str().is_some_and(|now| now.ends_with('Z')), "{head}");
+    let outcome = |resource: &str| {
+        let read = head["read"].as_array().unwrap();
+        read.iter().find(|read| read["resource"] == resource).map(|read| read["outcome"].clone())
+    };
+    assert_eq!(outcome("pods"), Some("read".into()));
+    assert_eq!(outcome("nodes"), Some("forbidden".into()));
+    assert_eq!(outcome("services"), Some("absent".into()));
+    assert_eq!(outcome("secrets"), None);
+    let kinds: Vec<_> = list["items"].as_array().unwrap().iter().filter_map(|item| item["kind"].as_str()).collect();
+    assert_eq!(kinds, ["Snapshot", "Pod", "Pod", "Deployment", "Event", "Widget", "CustomResourceDefinition"]);
+}
+
+#[test]
+fn images_are_renamed_on_request() {
+    let got = snapshot(cluster(), &[]);
+    assert!(got.stdout.contains("registry.corp/app:1"), "{}", got.stdout);
+    let got = snapshot(cluster(), &["--redact"]);
+    assert_eq!(got.status, 0, "{}", got.stderr);
+    assert!(!got.stdout.contains("registry.corp") && got.stdout.contains("image-1"), "{}", got.stdout);
+}
+
+#[test]
+fn a_namespace_is_enough_where_one_is_named() {
+    let other = json!({"metadata": {"name": "x", "namespace": "other"}});
+    let got = snapshot(cluster().list("/api/v1/services", "ServiceList", vec![other]), &["-n", "shop"]);
+    let list: Value = serde_json::from_str(&got.stdout).unwrap();
+    let head = &list["items"][0]["read"];
+    assert_eq!((&head[0]["resource"], &head[0]["namespace"]), (&json!("pods"), &json!("shop")));
+    assert_eq!((&head[1]["resource"], &head[1]["namespace"]), (&json!("nodes"), &Value::Null));
+    assert!(!got.stdout.contains("\"other\""), "{}", got.stdout);
+}
+
+#[test]
+fn files_are_no_cluster() {
+    let got = run(&["snapshot", "--from", "cluster.json"]);
+    assert_eq!((got.status, got.stdout.as_str()), (1, ""));
+    assert!(got.stderr.starts_with("error: snapshot reads a cluster"), "{}", got.stderr);
+    let got = run(&["status", "--from", "cluster.json", "--context", "x"]);
+    assert_eq!(got.status, 1);
+    assert!(got.stderr.contains("--context means a cluster"), "{}", got.stderr);
+    let got = run(&["snapshot"]);
+    assert_eq!(got.status, 1);
+    assert!(
+        got.stderr.starts_with("error: no cluster is configured\nhint: looked into /nonexistent/.kube/config"),
+        "{}",
+        got.stderr
+    );
+}
