@@ -30,6 +30,7 @@ pub mod error;
 pub mod file;
 pub mod finding;
 pub mod logging;
+pub mod pending;
 pub mod render;
 pub mod report;
 pub mod sched;

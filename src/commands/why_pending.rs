@@ -1,14 +1,120 @@
 //! `why-pending`.
 
-use crate::cli::{Answer, Global};
-use crate::error::{Failure, Kind, Result};
+use crate::cli::{Answer, Global, Scope};
+use crate::error::{Failure, Kind as Fault, Result};
+use crate::pending::{self, Request, Target};
+use crate::render::{self, Format};
+use crate::report::pending::PendingReport;
+use crate::report::{Document, Need};
+use crate::sched::State;
+use crate::snapshot::Kind;
+use crate::snapshot::selector::LabelSelector;
 use clap::Args;
+use jiff::Timestamp;
 
 /// Flags of `why-pending`.
 #[derive(Debug, Clone, Args)]
-pub struct WhyPendingArgs {}
+pub struct WhyPendingArgs {
+    /// Pods by name, or workloads as TYPE/NAME; with none, everything that is not running
+    #[arg(value_name = "POD|TYPE/NAME")]
+    pub names: Vec<String>,
+    /// Look at all namespaces
+    #[arg(long, short = 'A')]
+    pub all_namespaces: bool,
+    /// Only pods with such labels
+    #[arg(long, short = 'l', value_name = "SELECTOR")]
+    pub selector: Option<String>,
+    /// End with status 2 when a pod stays Pending with neither a node nor preemption to help
+    #[arg(long)]
+    pub exit_code: bool,
+}
+
+/// The kinds that the answer needs.
+pub const NEEDS: &[Need] = &[
+    Need::essential(Kind::Pod, "which pods wait, and what takes the room"),
+    Need::essential(Kind::Node, "which nodes could take a pod"),
+    Need::helpful(Kind::Namespace, "affinity that chooses namespaces by their labels"),
+    Need::helpful(Kind::PersistentVolumeClaim, "pods with claims"),
+    Need::helpful(Kind::PersistentVolume, "from which nodes a volume can be reached"),
+    Need::helpful(Kind::StorageClass, "whether an unbound claim waits for its pod"),
+    Need::helpful(Kind::CsiNode, "how many volumes a node can attach"),
+    Need::helpful(Kind::CsiDriver, "drivers that track storage capacity"),
+    Need::helpful(Kind::CsiStorageCapacity, "whether storage near a node is left"),
+    Need::helpful(Kind::VolumeAttachment, "volumes still attached"),
+    Need::helpful(Kind::ResourceClaim, "pods with device claims"),
+    Need::helpful(Kind::ResourceSlice, "which devices nodes have"),
+    Need::helpful(Kind::DeviceClass, "which devices a claim may get"),
+    Need::helpful(Kind::PodDisruptionBudget, "which victims preemption would rather spare"),
+    Need::helpful(Kind::PriorityClass, "where a priority comes from"),
+    Need::helpful(Kind::Deployment, "whose pods wait"),
+    Need::helpful(Kind::ReplicaSet, "whose pods wait"),
+    Need::helpful(Kind::StatefulSet, "whose pods wait"),
+    Need::helpful(Kind::DaemonSet, "whose pods wait"),
+    Need::helpful(Kind::Job, "whose pods wait"),
+    Need::helpful(Kind::ReplicationController, "whose pods wait"),
+    Need::helpful(Kind::ResourceQuota, "quotas that refuse pods"),
+    Need::helpful(Kind::LimitRange, "limit ranges that refuse pods"),
+    Need::helpful(Kind::ServiceAccount, "service accounts that do not exist"),
+    Need::helpful(Kind::Event, "what was reported"),
+];
 
 /// Runs the command.
-pub fn run(_args: &WhyPendingArgs, _global: &Global) -> Result<Answer> {
-    Err(Failure::new(Kind::Internal, "not there yet"))
+pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
+    let request = request(args, global)?;
+    // What takes the room, and what repels or attracts the pod, may be in any namespace.
+    let snapshot = global.read(NEEDS, &Scope::All)?;
+    let state = State::new(&snapshot);
+    let items = pending::pending(&request, &snapshot, &state).map_err(|t| not_found(&t, &request))?;
+    let body = PendingReport::new(items, &state, request.node_by_node());
+    let document = Document::new("PendingReport", &snapshot, NEEDS, Timestamp::now(), body);
+    let text = match global.output.unwrap_or_default() {
+        Format::Json => render::json(&document)?,
+        Format::Yaml => render::yaml(&document)?,
+        Format::Text | Format::Wide | Format::Name => render::json(&document)?,
+    };
+    Ok(Answer::new(text))
+}
+
+fn request(args: &WhyPendingArgs, global: &Global) -> Result<Request> {
+    let selector = args.selector.as_deref().map(LabelSelector::parse).transpose();
+    Ok(Request {
+        targets: args.names.iter().map(|n| target(n)).collect::<Result<_>>()?,
+        namespace: match global.scope(args.all_namespaces) {
+            Scope::All => None,
+            Scope::Namespace(ns) => Some(ns),
+        },
+        selector: selector.map_err(Failure::usage)?,
+    })
+}
+
+/// Kinds of workloads by the words that kubectl takes for them.
+const WORKLOADS: &[(&str, &[&str])] = &[
+    ("Deployment", &["deployment", "deployments", "deploy", "deployment.apps", "deployments.apps"]),
+    ("ReplicaSet", &["replicaset", "replicasets", "rs", "replicaset.apps", "replicasets.apps"]),
+    ("StatefulSet", &["statefulset", "statefulsets", "sts", "statefulset.apps", "statefulsets.apps"]),
+    ("DaemonSet", &["daemonset", "daemonsets", "ds", "daemonset.apps", "daemonsets.apps"]),
+    ("Job", &["job", "jobs", "job.batch", "jobs.batch"]),
+    ("ReplicationController", &["replicationcontroller", "replicationcontrollers", "rc"]),
+];
+
+fn target(text: &str) -> Result<Target> {
+    let Some((kind, name)) = text.split_once('/') else { return Ok(Target::Pod(text.to_owned())) };
+    let word = kind.to_ascii_lowercase();
+    if ["pod", "pods", "po"].contains(&&*word) {
+        return Ok(Target::Pod(name.to_owned()));
+    }
+    let known = WORKLOADS.iter().find(|(_, words)| words.contains(&&*word));
+    known.map(|(kind, _)| Target::Workload((*kind).to_owned(), name.to_owned())).ok_or_else(|| {
+        Failure::usage(format!("{kind:?} is no kind of workload"))
+            .hint("pod, deployment, replicaset, statefulset, daemonset, job or replicationcontroller")
+    })
+}
+
+fn not_found(target: &Target, request: &Request) -> Failure {
+    let what = match target {
+        Target::Pod(name) => format!("pod {name}"),
+        Target::Workload(kind, name) => format!("{} {name}", kind.to_ascii_lowercase()),
+    };
+    let place = request.namespace.as_ref().map_or_else(String::new, |ns| format!(" in namespace {ns}"));
+    Failure::new(Fault::NotFound, format!("there is no {what}{place}")).hint("-n names the namespace, -A looks in all")
 }

@@ -1,0 +1,53 @@
+//! What is found of one pod, or of one workload whose pods were not created.
+
+use super::scheduling::Scheduling;
+use super::stage::Stage;
+use crate::finding::Finding;
+use crate::snapshot::meta::Meta;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::workload::Workload;
+use std::sync::Arc;
+
+/// What an item is about.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    /// A pod that is not running.
+    Pod(Arc<Pod>),
+    /// A workload that lacks pods.
+    Workload(Arc<Workload>),
+}
+
+impl Subject {
+    /// Its metadata.
+    pub fn meta(&self) -> &Meta {
+        match self {
+            Self::Pod(p) => &p.meta,
+            Self::Workload(w) => &w.meta,
+        }
+    }
+
+    /// `Pod`, or the workload's kind.
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Pod(_) => "Pod",
+            Self::Workload(w) => &w.kind,
+        }
+    }
+}
+
+/// One pod, or one workload.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// What it is about.
+    pub subject: Subject,
+    /// The topmost controller of a pod.
+    pub owner: Option<Arc<Workload>>,
+    /// How far it came.
+    pub stage: Stage,
+    /// What the pod demands, in short phrases.
+    pub asks: Vec<String>,
+    /// What the scheduler makes of it; `None` for a workload, and for a pod that has its node.
+    pub scheduling: Option<Scheduling>,
+    /// Everything that matters.
+    pub findings: Vec<Finding>,
+}

@@ -1,0 +1,13 @@
+//! Why pods are not running: where each stands, what refuses it on every node, and what would let it fit.
+
+pub mod detail;
+pub mod item;
+pub mod report;
+pub mod scheduling;
+pub mod select;
+pub mod stage;
+
+pub use item::{Item, Subject};
+pub use report::pending;
+pub use select::{Request, Target};
+pub use stage::Stage;

@@ -1,0 +1,252 @@
+//! The answer of `why-pending`.
+
+use crate::finding::Finding;
+use crate::pending::scheduling::Scheduling;
+use crate::pending::{Item, Subject, detail};
+use crate::sched::{Candidate, NodeId, State, Status};
+use crate::snapshot::pod::Pod;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// The body of a `PendingReport`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PendingReport {
+    /// A pod, or a workload whose pods were not created, each; worst first.
+    pub items: Vec<PendingItem>,
+}
+
+/// One pod, or one workload.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingItem {
+    /// `Pod`, or the workload's kind.
+    pub kind: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The topmost controller of a pod, as `Kind/name`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The pod's priority.
+    pub priority: i32,
+    /// Seconds since it was made, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age_seconds: Option<i64>,
+    /// How far it came.
+    pub stage: &'static str,
+    /// What the pod itself demands, in short phrases: `2 cpu`, `tolerates gpu` …
+    pub asks: Vec<String>,
+    /// What the scheduler says; absent for a workload and for a pod that has its node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<SchedulerSays>,
+    /// What preemption would do; absent for a workload and for a pod that has its node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<PreemptionSays>,
+    /// Everything that matters.
+    pub findings: Vec<Finding>,
+}
+
+/// What the scheduler says of a pod in the present state.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SchedulerSays {
+    /// Word for word what it would write into the PodScheduled condition; empty where the pod fits.
+    pub message: String,
+    /// Nodes that take the pod.
+    pub fits: Vec<String>,
+    /// Every other node with all that speaks against it; only for pods asked for one by one, on up to 200 nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeReasons>,
+    /// Nodes with equal reasons, the largest group first.
+    pub groups: Vec<ReasonGroup>,
+    /// The recorded condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reported: Option<String>,
+    /// When it was recorded, or last seen as an event: seconds before `source.now`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reported_seconds_ago: Option<i64>,
+}
+
+/// What speaks against a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NodeReasons {
+    /// The node.
+    pub name: String,
+    /// All reasons, that of the scheduler's first refusal first.
+    pub reasons: Vec<ReasonSays>,
+}
+
+/// One reason of one plugin.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct ReasonSays {
+    /// Kubernetes' own name of the plugin.
+    pub plugin: &'static str,
+    /// The scheduler's own words.
+    pub message: String,
+    /// Whether taking pods away from the node could help.
+    pub resolvable: bool,
+    /// Amounts and names.
+    pub detail: String,
+}
+
+/// Nodes with equal reasons.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReasonGroup {
+    /// The reasons, without amounts.
+    pub reasons: Vec<ReasonSays>,
+    /// How many nodes.
+    pub count: usize,
+    /// Up to ten of them.
+    pub nodes: Vec<String>,
+}
+
+/// What preemption would do.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PreemptionSays {
+    /// Whether a node was found.
+    pub possible: bool,
+    /// The scheduler's words after `preemption: `.
+    pub message: String,
+    /// Why it does not help.
+    pub why: Vec<Finding>,
+    /// The node that would be held for the pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// The pods that would go.
+    pub victims: Vec<String>,
+    /// How many of them violate a budget.
+    pub budget_violations: usize,
+    /// All nodes that could be made to fit.
+    pub candidates: Vec<CandidateSays>,
+    /// Nodes ranked equal to the chosen one; chance decides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ties: Vec<String>,
+}
+
+/// A node that could be made to fit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CandidateSays {
+    /// The node.
+    pub node: String,
+    /// The pods that would go.
+    pub victims: Vec<String>,
+    /// How many of them violate a budget.
+    pub budget_violations: usize,
+}
+
+/// Nodes named of a group.
+const NAMED: usize = 10;
+/// With more nodes than this, they are told in groups only.
+const NODE_BY_NODE: usize = 200;
+
+impl PendingReport {
+    /// The answer in the contract's form. `node_by_node`: whether each node is wanted with its own reasons.
+    pub fn new(items: Vec<Item>, state: &State, node_by_node: bool) -> Self {
+        let detailed = node_by_node && state.nodes().len() <= NODE_BY_NODE;
+        Self { items: items.into_iter().map(|i| PendingItem::new(i, state, detailed)).collect() }
+    }
+}
+
+impl PendingItem {
+    fn new(item: Item, state: &State, detailed: bool) -> Self {
+        let meta = item.subject.meta().clone();
+        let now = state.snapshot().now;
+        let pod = match &item.subject {
+            Subject::Pod(pod) => Some(pod.clone()),
+            Subject::Workload(_) => None,
+        };
+        let scheduling = item.scheduling.as_ref();
+        Self {
+            kind: item.subject.kind().to_owned(),
+            namespace: meta.ns().to_owned(),
+            name: meta.name.to_string(),
+            owner: item.owner.map(|w| format!("{}/{}", w.kind, w.meta.name)),
+            priority: pod.as_ref().map_or(0, |p| p.priority()),
+            age_seconds: meta.created.map(|t| now.duration_since(t).as_secs()),
+            stage: item.stage.as_str(),
+            asks: item.asks,
+            scheduler: pod.as_ref().map(|pod| SchedulerSays::new(scheduling, pod, state, detailed)),
+            preemption: scheduling.map(|s| PreemptionSays::new(s, state)),
+            findings: item.findings,
+        }
+    }
+}
+
+fn name(state: &State, node: NodeId) -> String {
+    state.node(node).map(|n| n.name().to_string()).unwrap_or_default()
+}
+
+impl SchedulerSays {
+    fn new(scheduling: Option<&Scheduling>, pod: &Arc<Pod>, state: &State, detailed: bool) -> Self {
+        let condition = pod.condition("PodScheduled").filter(|c| !c.message.is_empty());
+        let mut says = Self {
+            reported: condition.map(|c| c.message.to_string()),
+            reported_seconds_ago: condition
+                .and_then(|c| c.since)
+                .map(|t| state.snapshot().now.duration_since(t).as_secs()),
+            ..Self::default()
+        };
+        let Some(s) = scheduling else { return says };
+        says.message.clone_from(&s.message);
+        says.fits = s.fits.iter().map(|n| name(state, *n)).collect();
+        says.groups = s
+            .groups
+            .iter()
+            .map(|g| ReasonGroup {
+                reasons: reasons(&g.refusals, |_| String::new()),
+                count: g.nodes.len(),
+                nodes: g.nodes.iter().take(NAMED).map(|n| name(state, *n)).collect(),
+            })
+            .collect();
+        if detailed {
+            let node = |id: NodeId, refusals: &[Status]| {
+                let of = |r: &_| state.node(id).map(|n| detail::detail(r, pod, n, state)).unwrap_or_default();
+                NodeReasons { name: name(state, id), reasons: reasons(refusals, of) }
+            };
+            let all = s.groups.iter().flat_map(|g| g.nodes.iter().map(|id| (*id, &g.refusals)));
+            let mut nodes: Vec<(NodeId, NodeReasons)> = all.map(|(id, r)| (id, node(id, r))).collect();
+            nodes.sort_by_key(|(id, _)| *id);
+            says.nodes = nodes.into_iter().map(|(_, n)| n).collect();
+        }
+        says
+    }
+}
+
+fn reasons(refusals: &[Status], detail: impl Fn(&crate::sched::Reason) -> String) -> Vec<ReasonSays> {
+    let each = refusals.iter().flat_map(|s| s.reasons.iter().map(move |r| (s, r)));
+    each.map(|(status, reason)| ReasonSays {
+        plugin: status.plugin.as_str(),
+        message: reason.text().into_owned(),
+        resolvable: status.resolvable,
+        detail: detail(reason),
+    })
+    .collect()
+}
+
+impl PreemptionSays {
+    fn new(s: &Scheduling, state: &State) -> Self {
+        let p = &s.preemption;
+        let paths = |c: &Candidate| -> Vec<String> { c.victims.iter().map(|v| v.pod.meta.path()).collect() };
+        Self {
+            possible: p.chosen.is_some(),
+            message: p.message.clone(),
+            why: s.why.clone(),
+            node: p.chosen.as_ref().map(|c| name(state, c.node)),
+            victims: p.chosen.as_ref().map(paths).unwrap_or_default(),
+            budget_violations: p.chosen.as_ref().map_or(0, |c| c.violations),
+            candidates: p
+                .candidates
+                .iter()
+                .map(|c| CandidateSays {
+                    node: name(state, c.node),
+                    victims: paths(c),
+                    budget_violations: c.violations,
+                })
+                .collect(),
+            ties: p.ties.iter().map(|n| name(state, *n)).collect(),
+        }
+    }
+}
