@@ -45,7 +45,7 @@ pub fn schedule(state: &State, pod: &Arc<Pod>) -> (Scheduling, Diagnosis) {
     }
     let mut groups: Vec<Group> = groups.into_iter().map(|(refusals, nodes)| Group { refusals, nodes }).collect();
     groups.sort_by_key(|g| (std::cmp::Reverse(g.nodes.len()), g.nodes.first().copied()));
-    let message = if diagnosis.fits.is_empty() { message(pod, &diagnosis, &preemption) } else { String::new() };
+    let message = if diagnosis.fits.is_empty() { message(&diagnosis, &preemption) } else { String::new() };
     let scheduling = Scheduling {
         message,
         fits: diagnosis.fits.clone(),

@@ -229,7 +229,10 @@ fn reasons(refusals: &[Status], detail: impl Fn(&crate::sched::Reason) -> String
 impl PreemptionSays {
     fn new(s: &Scheduling, state: &State) -> Self {
         let p = &s.preemption;
-        let paths = |c: &Candidate| -> Vec<String> { c.victims.iter().map(|v| v.pod.meta.path()).collect() };
+        // Those on their way out already are not taken away by preemption.
+        let paths = |c: &Candidate| -> Vec<String> {
+            c.victims.iter().filter(|v| !v.pod.is_terminating()).map(|v| v.pod.meta.path()).collect()
+        };
         Self {
             possible: p.chosen.is_some(),
             message: p.message.clone(),

@@ -4,7 +4,6 @@
 use super::diagnosis::Diagnosis;
 use super::preempt::{Outcome, Preemption};
 use super::status::{Plugin, Status};
-use crate::snapshot::pod::Pod;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -12,7 +11,7 @@ use std::fmt::Write as _;
 pub const NO_NODES: &str = "no nodes available to schedule pods";
 
 /// What kube-scheduler writes into the PodScheduled condition of a pod that fits nowhere.
-pub fn message(pod: &Pod, diagnosis: &Diagnosis, preemption: &Preemption) -> String {
+pub fn message(diagnosis: &Diagnosis, preemption: &Preemption) -> String {
     if diagnosis.total == 0 {
         return NO_NODES.to_owned();
     }
@@ -24,7 +23,7 @@ pub fn message(pod: &Pod, diagnosis: &Diagnosis, preemption: &Preemption) -> Str
             fit_error(diagnosis.total, explicit, absent, diagnosis.left_out.as_ref().map(words).as_deref())
         }
     };
-    let after = post_filter(pod, diagnosis, preemption);
+    let after = post_filter(diagnosis, preemption);
     if !after.is_empty() {
         let _ = write!(text, " {after}");
     }
@@ -70,7 +69,7 @@ fn knows_claims(minor: u32) -> bool {
 }
 
 /// What the PostFilter plugins add.
-fn post_filter(pod: &Pod, diagnosis: &Diagnosis, preemption: &Preemption) -> String {
+fn post_filter(diagnosis: &Diagnosis, preemption: &Preemption) -> String {
     if knows_claims(diagnosis.minor) && !reached_claims(diagnosis) {
         // The claims' plugin comes first, and fails over the state that it did not get to write.
         return "not found".to_owned();
@@ -83,7 +82,7 @@ fn post_filter(pod: &Pod, diagnosis: &Diagnosis, preemption: &Preemption) -> Str
     match &preemption.outcome {
         Outcome::Found => ours,
         _ if diagnosis.minor >= 37 || !knows_claims(diagnosis.minor) => ours,
-        _ if preemption.has_claims && claims_were_read(pod, diagnosis) => format!("still not schedulable, {ours}"),
+        _ if preemption.has_claims && claims_were_read(diagnosis) => format!("still not schedulable, {ours}"),
         _ => format!("no new claims to deallocate, {ours}"),
     }
 }
@@ -94,6 +93,6 @@ pub(super) fn reached_claims(diagnosis: &Diagnosis) -> bool {
 }
 
 /// Where that plugin refuses the pod itself, it has not noted its claims yet.
-fn claims_were_read(_pod: &Pod, diagnosis: &Diagnosis) -> bool {
+fn claims_were_read(diagnosis: &Diagnosis) -> bool {
     diagnosis.rejection.as_ref().is_none_or(|s| s.plugin > Plugin::DynamicResources)
 }

@@ -62,6 +62,7 @@ pub const KEPT_ANNOTATIONS: &[&str] = &[
     "meta.helm.sh/release-name",
     "meta.helm.sh/release-namespace",
     "operator.cluster.x-k8s.io/",
+    "pv.kubernetes.io/bind-completed",
     "pv.kubernetes.io/provisioned-by",
     "reloader.stakater.com/",
     "configmap.reloader.stakater.com/",

@@ -1,5 +1,7 @@
 //! The filters of kube-scheduler's default profile, one a file, and the order in which they run.
 
+pub mod claims;
+pub mod devices;
 pub mod dynamic_resources;
 pub mod inter_pod_affinity;
 pub mod node_affinity;

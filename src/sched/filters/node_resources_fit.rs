@@ -5,13 +5,16 @@ use super::{Filter, Incoming, Prepared};
 use crate::sched::catalogue::ResourceId;
 use crate::sched::node::NodeInfo;
 use crate::sched::status::{Plugin, Reason, Verdict};
-use crate::snapshot::Str;
+use crate::snapshot::object::Object;
+use crate::snapshot::{Snapshot, Str};
+use crate::wire::resource::DeviceClass;
+use std::sync::Arc;
 
 /// Makes it ready.
 pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
     let offered = |id: ResourceId| {
         let name = incoming.state.catalogue().resource_name(id);
-        let offered = incoming.state.minor() >= 36 && device_class_offers(incoming, &name);
+        let offered = incoming.state.minor() >= 36 && device_class(incoming.snapshot(), &name).is_some();
         (id, (name, offered))
     };
     let scalars = incoming.info.request.scalars.iter().map(|(id, _)| offered(*id)).collect();
@@ -19,9 +22,9 @@ pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
     Prepared::Runs(Box::new(Fit { incoming: incoming.clone(), plain, scalars }))
 }
 
-/// Whether a DeviceClass offers an extended resource (feature DRAExtendedResource, on since 1.36).
-fn device_class_offers(incoming: &Incoming<'_>, resource: &str) -> bool {
-    incoming.snapshot().device_classes.iter().any(|c| {
+/// The DeviceClass that offers an extended resource (feature DRAExtendedResource, on since 1.36).
+pub fn device_class<'a>(snapshot: &'a Snapshot, resource: &str) -> Option<&'a Arc<Object<DeviceClass>>> {
+    snapshot.device_classes.iter().find(|c| {
         c.body.spec.as_ref().is_some_and(|s| s.extended_resource_name.as_deref() == Some(resource))
             || resource.strip_prefix("deviceclass.resource.kubernetes.io/") == Some(&*c.meta.name)
     })
