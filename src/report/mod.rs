@@ -1,7 +1,7 @@
 //! The JSON contract: plain structs that other programs rely on. Fields may be added; none changes its meaning.
 
-pub mod status;
 pub mod pending;
+pub mod status;
 
 use crate::finding::Finding;
 use crate::snapshot::coverage::Outcome;

@@ -134,7 +134,7 @@ impl Cycle<'_> {
             let Some(node) = self.incoming.state.node(id).cloned() else { continue };
             match self.select_victims(&node) {
                 Ok(Victims { pods, violations }) => {
-                    p.candidates.push(Candidate { node: id, victims: pods, violations }),
+                    p.candidates.push(Candidate { node: id, victims: pods, violations });
                 }
                 Err(status) => p.failures.push((id, status)),
             }
