@@ -72,6 +72,9 @@ impl Cluster {
             });
             items.extend(list.items);
         }
+        // What definitions there are to read is written below.
+        let definitions = Kind::CustomResourceDefinition.resource();
+        read.push(HeaderRead { resource: definitions, namespace: None, outcome: "read".to_owned() });
         for CustomOwner { namespace, owner, plural, scale } in self.scales(owners.unknown_owners())? {
             items.extend(custom_owner(&namespace, &owner, &plural, scale).iter().map(bytes));
         }

@@ -6,12 +6,14 @@ pub mod names;
 #[cfg(feature = "live")]
 pub mod snapshot;
 pub mod status;
+pub mod watch;
 pub mod why_pending;
 
 use crate::cli::Answer;
-use crate::error::Failure;
+use crate::error::{Failure, Kind as FailureKind, Result};
 use crate::render::style::{Tone, paint, safe, safe_lines};
-use crate::snapshot::{Snapshot, age};
+use crate::snapshot::coverage::Outcome;
+use crate::snapshot::{Kind, Snapshot, age};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -26,6 +28,25 @@ pub fn age_warning(snapshot: &Snapshot) -> Vec<String> {
     }
     let words = age::duration_words(old.as_secs());
     vec![format!("the input is {words} old (its newest time is {:.0}): the cluster may have changed", snapshot.now)]
+}
+
+/// Makes sure that the kind was read that the whole answer is about.
+///
+/// # Errors
+/// It may not be read, or could not be.
+pub fn require(snapshot: &Snapshot, kind: Kind) -> Result<()> {
+    match snapshot.coverage.of(kind) {
+        Outcome::Read | Outcome::Absent => Ok(()),
+        Outcome::Forbidden(words) => {
+            Err(Failure::new(FailureKind::NoAccess, format!("forbidden: {words}")).hint(format!(
+                "ask for a Role with the verb list on {}, or look at a namespace that you may read with -n",
+                kind.resource()
+            )))
+        }
+        Outcome::Failed(words) => {
+            Err(Failure::new(FailureKind::BadInput, format!("{} cannot be read: {words}", kind.resource())))
+        }
+    }
 }
 
 /// Writes an answer and gives the program's exit status. A reader that has gone (`| head`) is no fault.

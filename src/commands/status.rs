@@ -1,6 +1,7 @@
 //! `status`: how many pods each budget may lose now, and if none, whether for a while or for ever.
 
 use super::names;
+use super::watch::{Repeated, WatchArgs};
 use crate::budget::{Judgement, Selection, Verdict, judge};
 use crate::cli::{Answer, Global, Scope};
 use crate::error::{Failure, Kind as FailureKind, Result};
@@ -52,6 +53,9 @@ pub struct StatusArgs {
     /// End with 2 when some budget never allows an eviction or is broken, with 3 when some is unknown
     #[arg(long)]
     pub exit_code: bool,
+    /// How often.
+    #[command(flatten)]
+    pub repeat: WatchArgs,
 }
 
 /// Runs the command.
@@ -59,22 +63,33 @@ pub fn run(args: &StatusArgs, global: &Global) -> Result<Answer> {
     if args.all_namespaces && !args.names.is_empty() {
         return Err(Failure::usage("a budget cannot be named across all namespaces: give -n instead of -A"));
     }
-    let scope = global.scope(args.all_namespaces);
-    let snapshot = global.read(NEEDS, &scope)?;
-    let judged = select(args, &snapshot, &scope)?;
+    let scope = &global.scope(args.all_namespaces);
+    let repeated = Repeated {
+        needs: NEEDS,
+        scope,
+        answer: |snapshot: &Snapshot| answer(args, global, snapshot, &select(args, snapshot, scope)?),
+        // A wait ends when each of the budgets lets a pod go.
+        done: |snapshot: &Snapshot| {
+            select(args, snapshot, scope).is_ok_and(|judged| judged.iter().all(|j| j.verdict == Verdict::Allows))
+        },
+    };
+    args.repeat.run(global, &repeated)
+}
+
+fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Judgement]) -> Result<Answer> {
     let screen = global.screen();
     let document = || {
         let body = BudgetStatusList { items: judged.iter().map(BudgetStatus::from).collect() };
-        Document::new("BudgetStatusList", &snapshot, NEEDS, Timestamp::now(), body)
+        Document::new("BudgetStatusList", snapshot, NEEDS, Timestamp::now(), body)
     };
     let text = match screen.format {
         Format::Json => render::json(&document())?,
         Format::Yaml => render::yaml(&document())?,
         Format::Name => judged.iter().map(|j| format!("poddisruptionbudget.policy/{}\n", j.budget.meta.name)).collect(),
-        Format::Text | Format::Wide => render::status::text(&snapshot, &judged, &document(), &screen, &view(args)),
+        Format::Text | Format::Wide => render::status::text(snapshot, judged, &document(), &screen, &view(args)),
     };
-    let status = if args.exit_code { exit_status(&judged) } else { 0 };
-    Ok(Answer { text, warnings: super::age_warning(&snapshot), status })
+    let status = if args.exit_code { exit_status(judged) } else { 0 };
+    Ok(Answer { text, warnings: super::age_warning(snapshot), status })
 }
 
 fn view(args: &StatusArgs) -> render::status::View {
@@ -87,6 +102,7 @@ fn view(args: &StatusArgs) -> render::status::View {
 
 /// The budgets asked for, judged.
 fn select(args: &StatusArgs, snapshot: &Snapshot, scope: &Scope) -> Result<Vec<Judgement>> {
+    super::require(snapshot, Kind::PodDisruptionBudget)?;
     let selection = Selection::new(snapshot);
     let wanted = |b: &crate::snapshot::budget::Budget| {
         scope.takes(b.meta.ns())

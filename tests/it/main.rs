@@ -5,6 +5,8 @@ mod cluster;
 #[cfg(feature = "live")]
 mod fake_api;
 #[cfg(feature = "live")]
+mod live;
+#[cfg(feature = "live")]
 mod run;
 #[cfg(feature = "live")]
 mod snapshot;

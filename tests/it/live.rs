@@ -1,0 +1,120 @@
+//! Commands against a cluster: the same answer as from a file, and again and again.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::fake_api::{FakeApi, Reply, Running};
+use crate::run::{Run, run};
+
+const NOTHING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/empty-kubeconfig.yaml");
+const PODS: &str = "/api/v1/namespaces/shop/pods";
+
+fn against(api: &Running, args: &[&str]) -> Run {
+    run(&[args, &["--kubeconfig", NOTHING, "--server", &api.url]].concat())
+}
+
+fn pod(ready: bool) -> Value {
+    json!({
+        "metadata": {"name": "web-0", "namespace": "shop", "uid": "p", "labels": {"app": "web"}, "ownerReferences": [
+            {"apiVersion": "example.com/v1", "kind": "Widget", "name": "web", "uid": "w", "controller": true}]},
+        "spec": {"nodeName": "n", "containers": [{"name": "c"}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": if ready { "True" } else { "False" }}]},
+    })
+}
+
+/// One budget over one pod of a custom owner, which wants one.
+fn cluster() -> FakeApi {
+    let budget = json!({
+        "metadata": {"name": "web", "namespace": "shop", "generation": 1},
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"observedGeneration": 1, "expectedPods": 1, "desiredHealthy": 0, "currentHealthy": 1,
+            "disruptionsAllowed": 1},
+    });
+    let widgets = json!({"resources": [
+        {"name": "widgets", "namespaced": true, "kind": "Widget"},
+        {"name": "widgets/scale", "namespaced": true, "kind": "Scale"}]});
+    FakeApi::new()
+        .list("/apis/policy/v1/poddisruptionbudgets", "PodDisruptionBudgetList", vec![budget])
+        .list("/api/v1/pods", "PodList", vec![pod(true)])
+        .object("/apis/example.com/v1", widgets)
+        .object("/apis/example.com/v1/namespaces/shop/widgets/web/scale", json!({"spec": {"replicas": 1}}))
+}
+
+fn not_ready_once() -> Reply {
+    let list = json!({"kind": "PodList", "metadata": {}, "items": [pod(false)]});
+    Reply::new(200, "application/json", list.to_string())
+}
+
+#[test]
+fn a_file_gives_the_answer_that_the_cluster_gave() {
+    let api = cluster().start();
+    let live = against(&api, &["status", "-A", "-o", "json"]);
+    assert_eq!(live.status, 0, "{}", live.stderr);
+    let file = std::env::temp_dir().join(format!("kubectl-pdb-{}.json", std::process::id()));
+    std::fs::write(&file, against(&api, &["snapshot"]).stdout).unwrap();
+    let from = run(&["status", "-A", "-o", "json", "--from", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+    let items = |run: &Run| serde_json::from_str::<Value>(&run.stdout).unwrap()["items"].clone();
+    assert_eq!(items(&live), items(&from));
+    assert_eq!((&items(&live)[0]["verdict"], &items(&live)[0]["expectedPods"]), (&json!("allows"), &json!(1)));
+    let source = &serde_json::from_str::<Value>(&live.stdout).unwrap()["source"];
+    assert_eq!((&source["server"], &source["serverVersion"]), (&json!(api.url), &json!("v1.36.3")));
+}
+
+#[test]
+fn what_the_answer_is_about_has_to_be_readable() {
+    let words = r#"User "dev" cannot list resource "poddisruptionbudgets" in API group "policy" at the cluster scope"#;
+    let forbidden = Reply::status(403, "Forbidden", &format!("poddisruptionbudgets.policy is forbidden: {words}"));
+    let api = cluster().always("/apis/policy/v1/poddisruptionbudgets", forbidden).start();
+    let got = against(&api, &["status", "-A"]);
+    assert_eq!((got.status, got.stdout.as_str()), (1, ""));
+    let want =
+        "error: forbidden: dev may not list poddisruptionbudgets.policy in the whole cluster\nhint: ask for a Role";
+    assert!(got.stderr.starts_with(want), "{}", got.stderr);
+}
+
+#[test]
+fn requests_are_shown_and_tokens_are_not() {
+    let api = cluster().start();
+    let got = against(&api, &["status", "-n", "shop", "-v", "6", "--token", "s3cr3t"]);
+    assert!(got.stderr.contains("GET /api/v1/namespaces/shop/pods?limit=500 200 in"), "{}", got.stderr);
+    assert!(got.stderr.contains("/api/v1/namespaces/shop/pods: 1 pages"), "{}", got.stderr);
+    assert!(!got.stderr.contains("s3cr3t"), "{}", got.stderr);
+    assert_eq!(against(&api, &["status", "-n", "shop"]).stderr, "");
+}
+
+#[test]
+fn a_wait_ends_when_the_budget_allows_one() {
+    let api = cluster().script(PODS, [not_ready_once(), not_ready_once()]).start();
+    let got = against(&api, &["status", "web", "-n", "shop", "-o", "name", "--wait=1m", "--interval", "10ms"]);
+    assert_eq!((got.status, got.stdout.as_str()), (0, "poddisruptionbudget.policy/web\n"), "{}", got.stderr);
+    assert_eq!(api.asked().iter().filter(|line| line.contains("/pods?")).count(), 3);
+    let api = cluster().always(PODS, not_ready_once()).start();
+    let got = against(&api, &["status", "web", "-n", "shop", "--wait=100ms", "--interval", "10ms"]);
+    assert_eq!((got.status, got.stdout.as_str()), (1, ""));
+    assert!(got.stderr.starts_with("error: what is waited for has not come in time"), "{}", got.stderr);
+}
+
+#[test]
+fn a_watch_prints_what_changed() {
+    let away = Reply::status(401, "Unauthorized", "Unauthorized");
+    let api = cluster().script(PODS, [not_ready_once(), not_ready_once()]).start();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kubectl-pdb"))
+        .args(["status", "-n", "shop", "-w", "--interval", "10ms", "--kubeconfig", NOTHING, "--server", &api.url])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let rows: Vec<_> = lines.filter(|line| line.starts_with("web ")).take(2).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(rows[0].contains("waits") && rows[1].contains("allows"), "{rows:?}");
+    // What will not pass ends it.
+    let api =
+        cluster().script("/version", [Reply::new(200, "application/json", "{\"gitVersion\":\"v1\"}"), away]).start();
+    let got = against(&api, &["status", "-n", "shop", "-w", "--interval", "10ms"]);
+    assert_eq!(got.status, 1);
+    assert!(got.stderr.contains("does not accept the credentials"), "{}", got.stderr);
+}
