@@ -76,7 +76,7 @@ fn scale_of(snapshot: &Snapshot, pod: &Arc<Pod>, owner: &OwnerRef) -> Result<(Ar
     let ns = pod.meta.ns();
     let fails = |message: String| NoScale::Fails { pod: pod.clone(), owner: owner.clone(), message };
     let unknown = || NoScale::Unknown { pod: pod.clone(), owner: owner.clone() };
-    let found = snapshot.workload_of(ns, owner).filter(|w| w.kind == owner.kind && w.group == owner.group);
+    let found = snapshot.workload_of(ns, owner).filter(|w| is_named_by(w, owner));
     let Some(workload) = found else {
         return Err(match kinds::recognise(&api_version(owner), &owner.kind) {
             Recognised::Known(kind) if !has_scale(kind) => fails(no_subresource(snapshot, owner)),
@@ -93,6 +93,13 @@ fn scale_of(snapshot: &Snapshot, pod: &Arc<Pod>, owner: &OwnerRef) -> Result<(Ar
         Scale::NoScale => Err(fails(no_subresource(snapshot, owner))),
         Scale::Unknown => Err(unknown()),
     }
+}
+
+/// Whether the reference names the workload's kind, in whatever version. Mirrors `verifyGroupKind`: a ReplicaSet may
+/// still be called one of `extensions`.
+fn is_named_by(workload: &Workload, owner: &OwnerRef) -> bool {
+    let old_name = &*owner.group == "extensions" && &*workload.group == "apps" && &*workload.kind == "ReplicaSet";
+    workload.kind == owner.kind && (workload.group == owner.group || old_name)
 }
 
 fn is_deployment(w: &Workload) -> bool {
@@ -121,4 +128,38 @@ fn no_subresource(snapshot: &Snapshot, owner: &OwnerRef) -> String {
 
 fn api_version(owner: &OwnerRef) -> String {
     if owner.group.is_empty() { owner.version.to_string() } else { format!("{}/{}", owner.group, owner.version) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Source;
+    use crate::snapshot::builder::Builder;
+
+    const SETS: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"namespace": "a", "name": "web", "uid": "u1"}, "spec": {"replicas": 4}},
+        {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"namespace": "a", "name": "db", "uid": "u2"}, "spec": {"replicas": 2}}]}"#;
+
+    #[test]
+    fn owners_are_known_by_group_and_kind() {
+        // What 1.36.3's controller answered to pods with these owner references.
+        for (api_version, kind, name, uid, want) in [
+            ("apps/v1", "ReplicaSet", "web", "u1", Some(4)),
+            ("extensions/v1beta1", "ReplicaSet", "web", "u1", Some(4)),
+            ("apps/v1", "StatefulSet", "db", "u2", Some(2)),
+            ("apps/v1", "StatefulSet", "db", "other", None),
+        ] {
+            let mut builder = Builder::default();
+            let sets: serde_json::Value = serde_json::from_str(SETS).unwrap();
+            for item in sets["items"].as_array().unwrap() {
+                builder.add_json(item.to_string().as_bytes()).unwrap();
+            }
+            let pod = serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "a", "name": "p",
+                "ownerReferences": [{"apiVersion": api_version, "kind": kind, "name": name, "uid": uid, "controller": true}]}});
+            builder.add_json(pod.to_string().as_bytes()).unwrap();
+            let snapshot = builder.finish(Source::default(), None);
+            let sum = expected(&snapshot, snapshot.pods.iter());
+            assert_eq!(sum.ok().map(|e| e.count), want, "{api_version} {kind} {name} {uid}");
+        }
+    }
 }

@@ -178,7 +178,9 @@ impl Maker {
                 pod["status"] = health.status();
                 if health != Health::Unscheduled {
                     let day = self.choice.number(1, 28);
-                    pod["status"]["startTime"] = json!(format!("2026-02-{day:02}T08:00:00Z"));
+                    // Among pods of equal priority and age chance decides: no two are of one age.
+                    pod["status"]["startTime"] =
+                        json!(format!("2026-02-{day:02}T08:{:02}:{:02}Z", count / 60, count % 60));
                 }
                 let priority = match self.purpose {
                     Purpose::Messages => self.choice.weighted(&[(3, 0), (1, 1000)]),

@@ -84,7 +84,7 @@ pub fn run(settings: &Settings, seed: u64) -> Result<Tally> {
 fn compare(settings: &Settings, recorded: &Recorded, file: &Path) -> Result<Tally> {
     let mut tally = Tally::default();
     let answer = settings.product()?.ask(&["status", "-A"], file)?;
-    judge::budgets(&mut tally, &answer, &recorded.budgets);
+    judge::budgets(&mut tally, &answer, &recorded.list, &recorded.budgets);
     judge::evictions(&mut tally, &answer, &recorded.evictions);
     Ok(tally)
 }

@@ -42,7 +42,7 @@ pub fn run(settings: &Settings) -> Result<Tally> {
     let mut live = Live { plane, product: settings.product()?, tally: Tally::default() };
 
     let admin = live.ask("admin", "admin-token")?;
-    judge::budgets(&mut live.tally, &admin, &budgets);
+    judge::budgets(&mut live.tally, &admin, &list, &budgets);
     judge::evictions(&mut live.tally, &admin, &evictions);
     let file = settings.scratch.path().join("live.json");
     std::fs::write(&file, list.to_string()).context("write the snapshot")?;
