@@ -1,12 +1,13 @@
 //! How many pods the owners of a budget's pods want together. Mirrors `getExpectedScale` and the finders of
 //! `pkg/controller/disruption/disruption.go`.
 
-use crate::snapshot::Snapshot;
 use crate::snapshot::coverage::Outcome;
 use crate::snapshot::kinds::{self, Recognised};
 use crate::snapshot::meta::OwnerRef;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::{Scale, Workload};
+use crate::snapshot::{Kind, Snapshot};
+use crate::wire::crd::CrdVersion;
 use std::sync::Arc;
 
 /// What the owners of some pods want together.
@@ -83,7 +84,16 @@ fn scale_of(snapshot: &Snapshot, pod: &Arc<Pod>, owner: &OwnerRef) -> Result<(Ar
             Recognised::Known(kind) if *snapshot.coverage.of(kind) == Outcome::Read => {
                 fails(format!("found no controllers for pod {:?}", pod.meta.name))
             }
-            _ => unknown(),
+            Recognised::Known(_) => unknown(),
+            _ => match definition_of(snapshot, owner) {
+                Some(version) if version.subresources.as_ref().is_none_or(|s| s.scale.is_none()) => {
+                    fails(no_subresource(snapshot, owner))
+                }
+                None if snapshot.coverage.has(Kind::CustomResourceDefinition) => {
+                    fails(format!("no matches for kind {:?} in version {:?}", owner.kind, api_version(owner)))
+                }
+                _ => unknown(),
+            },
         });
     };
     let above = snapshot.controller_of(&workload.meta).filter(|d| is_deployment(d) && &*workload.kind == "ReplicaSet");
@@ -106,8 +116,14 @@ fn is_deployment(w: &Workload) -> bool {
     &*w.kind == "Deployment" && matches!(&*w.group, "apps" | "extensions")
 }
 
-fn has_scale(kind: crate::snapshot::Kind) -> bool {
-    use crate::snapshot::Kind;
+/// The version of a custom kind that the reference names, as it is defined.
+fn definition_of<'a>(snapshot: &'a Snapshot, owner: &OwnerRef) -> Option<&'a CrdVersion> {
+    let mut definitions = snapshot.definitions.iter();
+    let definition = definitions.find(|d| *d.spec.group == *owner.group && *d.spec.names.kind == *owner.kind)?;
+    definition.spec.versions.iter().find(|version| *version.name == *owner.version)
+}
+
+fn has_scale(kind: Kind) -> bool {
     matches!(kind, Kind::Deployment | Kind::ReplicaSet | Kind::StatefulSet | Kind::ReplicationController)
 }
 
