@@ -67,7 +67,7 @@ pub fn compute<'a>(
 /// How many must be healthy of so many expected. The error is upstream's.
 pub fn desired(rule: &Rule, expected: i64) -> Result<i32, String> {
     match rule {
-        Rule::MaxUnavailable(max) => Ok(clamp((expected - scaled(max, expected)?).max(0))),
+        Rule::MaxUnavailable(max) => Ok(clamp(expected.saturating_sub(scaled(max, expected)?).max(0))),
         Rule::MinAvailable(min) => Ok(clamp(scaled(min, expected)?)),
         Rule::None => Ok(0),
     }
