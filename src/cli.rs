@@ -24,13 +24,13 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// How many pods each PodDisruptionBudget may lose now, and if none, whether for a while or for ever
-    #[command(visible_alias = "st")]
+    #[command(alias = "st")]
     Status(commands::status::StatusArgs),
     /// What kubectl drain will meet on a node: what goes, what waits, what blocks it for ever
-    #[command(visible_alias = "plan")]
+    #[command(alias = "plan")]
     DrainPlan(commands::drain_plan::DrainPlanArgs),
     /// Why a pod is not running: what refuses it on every node, and why preemption does not help
-    #[command(visible_alias = "why")]
+    #[command(alias = "why")]
     WhyPending(commands::why_pending::WhyPendingArgs),
     /// Write what the other commands read of a cluster into a file, to be attached to a ticket
     #[cfg(feature = "live")]
@@ -43,7 +43,10 @@ pub enum Command {
 #[derive(Debug, Clone, Default, Args)]
 pub struct Global {
     /// The namespace to look at
-    #[arg(long, short = 'n', global = true, value_name = "NAMESPACE")]
+    #[arg(
+        long, short = 'n', global = true, value_name = "NAMESPACE",
+        add = clap_complete::engine::ArgValueCandidates::new(crate::complete::namespaces)
+    )]
     pub namespace: Option<String>,
     /// Read this file, directory or - (standard input) and no cluster; can be repeated
     #[arg(long, global = true, value_name = "FILE|DIR|-", help_heading = "Input")]
@@ -223,6 +226,14 @@ impl Input<'_> {
 
 /// The program: reads the command line, answers, and says how it ends.
 pub fn run() -> std::process::ExitCode {
+    match crate::complete::answer_shell() {
+        Ok(false) => {}
+        Ok(true) => return 0.into(),
+        Err(e) => {
+            let _ = e.print(); // As below.
+            return 1.into();
+        }
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {

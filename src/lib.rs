@@ -25,6 +25,7 @@ pub mod cli;
 #[cfg(feature = "live")]
 pub mod cluster;
 pub mod commands;
+pub mod complete;
 pub mod duration;
 pub mod error;
 pub mod file;

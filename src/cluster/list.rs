@@ -27,6 +27,9 @@ pub const JSON: &str = "application/json";
 /// Answers in protobuf where the server has it, which it has for all but custom resources.
 pub const PROTOBUF: &str = "application/vnd.kubernetes.protobuf, application/json";
 
+/// Metadata alone, in JSON.
+pub const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+
 /// A list to read.
 #[derive(Debug, Clone)]
 pub struct ListRequest {
@@ -62,6 +65,11 @@ impl ListRequest {
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.fields = selector.into();
         self
+    }
+
+    /// The path and query of its first page.
+    pub(super) fn first_page(&self) -> String {
+        self.page("")
     }
 
     fn page(&self, token: &str) -> String {
@@ -300,6 +308,24 @@ impl ListHead {
         };
         Ok(Self { token: metadata.token, remaining: u64::try_from(metadata.remaining_item_count).unwrap_or(0) })
     }
+}
+
+/// The names of the objects of a page in JSON.
+pub fn names(body: &[u8]) -> Option<Vec<String>> {
+    #[derive(Deserialize)]
+    struct List {
+        items: Vec<Object>,
+    }
+    #[derive(Deserialize)]
+    struct Object {
+        metadata: Metadata,
+    }
+    #[derive(Deserialize)]
+    struct Metadata {
+        name: String,
+    }
+    let list: List = serde_json::from_slice(body).ok()?;
+    Some(list.items.into_iter().map(|object| object.metadata.name).collect())
 }
 
 /// The `metadata` of a list in JSON. The API server writes it before the items, and then they are not looked at.

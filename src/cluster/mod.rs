@@ -37,18 +37,24 @@ use tokio::sync::mpsc;
 pub use self::answer::Encoding;
 pub use self::discovery::{Resource, group_path};
 pub use self::export::Export;
+use self::list::METADATA;
 pub use self::list::{Event, JSON, ListRequest, Outcome, PROTOBUF, Page};
 pub use self::options::ConnectOptions;
 pub use self::progress::{Observer, Silent, Terminal};
 pub use self::read::{Needs, list_of};
+pub use self::target::Configured;
 
 use self::client::{Client, Refusal, Reply};
 use self::explain::Facts;
 use self::host::System;
 use crate::error::{Failure, Kind, Result};
+use crate::snapshot;
 
 /// Single objects that are asked for at the same time.
 const GETS_AT_ONCE: usize = 8;
+
+/// How long someone who wants a name completed is kept waiting.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// An API server to read from.
 pub struct Cluster {
@@ -209,6 +215,13 @@ impl Cluster {
         })
     }
 
+    fn names(&self, kind: snapshot::Kind, namespace: Option<&str>) -> Option<Vec<String>> {
+        let request = list_of(kind, Some(namespace.unwrap_or(&self.namespace)));
+        let path = request.first_page();
+        let get = async { tokio::time::timeout(PATIENCE, self.client.get(&path, METADATA, &Silent)).await };
+        list::names(&self.runtime.block_on(get).ok()?.ok()?.ok()?.body)
+    }
+
     fn strange(&self, what: &str) -> Failure {
         Failure::new(Kind::NoCluster, format!("{} does not answer as an API server: {what}", self.server()))
             .hint("is the server of the kubeconfig right, and does no proxy or login page answer in its place?")
@@ -246,8 +259,15 @@ pub fn namespace(options: &ConnectOptions) -> Option<String> {
     target::namespace(&System, options).ok()
 }
 
-/// The names of the contexts in the kubeconfig, for completion.
+/// The names in the kubeconfig, for completion; none where it cannot be read.
 #[must_use]
-pub fn contexts(options: &ConnectOptions) -> Vec<String> {
-    target::contexts(&System, options.kubeconfig.as_deref())
+pub fn configured(options: &ConnectOptions) -> Configured {
+    target::configured(&System, options.kubeconfig.as_deref())
+}
+
+/// The names of objects of a kind, in `namespace` or the one that is meant without, for completion: soon, or none.
+#[must_use]
+pub fn names(options: &ConnectOptions, kind: snapshot::Kind, namespace: Option<&str>) -> Vec<String> {
+    let found = Cluster::connect(options, Silent).ok().and_then(|cluster| cluster.names(kind, namespace));
+    found.unwrap_or_default()
 }

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCandidates;
 
+use crate::complete;
 use crate::duration::parse_timeout;
 
 /// kubectl's global flags, with kubectl's meanings (`kubectl options`). The namespace is not among them: it also
@@ -18,13 +20,13 @@ pub struct ConnectOptions {
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// The kubeconfig context to use
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", add = ArgValueCandidates::new(complete::contexts))]
     pub context: Option<String>,
     /// The kubeconfig cluster to use
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", add = ArgValueCandidates::new(complete::clusters))]
     pub cluster: Option<String>,
     /// The kubeconfig user to use
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", add = ArgValueCandidates::new(complete::users))]
     pub user: Option<String>,
     /// The address of the API server
     #[arg(long, short = 's', global = true, value_name = "URL")]

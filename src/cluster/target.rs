@@ -59,9 +59,25 @@ pub fn resolve(host: &dyn Host, options: &ConnectOptions, now: Timestamp) -> Res
     Err(no_cluster(&kubeconfig, chosen.context.as_deref()))
 }
 
-/// The names of the contexts, for completion. Nothing where the kubeconfig cannot be read.
-pub fn contexts(host: &dyn Host, kubeconfig: Option<&Path>) -> Vec<String> {
-    Kubeconfig::load(host, kubeconfig).map(|config| config.contexts.into_keys().collect()).unwrap_or_default()
+/// The names in a kubeconfig.
+#[derive(Debug, Default)]
+pub struct Configured {
+    /// Its contexts.
+    pub contexts: Vec<String>,
+    /// Its clusters.
+    pub clusters: Vec<String>,
+    /// Its users.
+    pub users: Vec<String>,
+}
+
+/// The names, for completion. Nothing where the kubeconfig cannot be read.
+pub fn configured(host: &dyn Host, kubeconfig: Option<&Path>) -> Configured {
+    let names = |config: Kubeconfig| Configured {
+        contexts: config.contexts.into_keys().collect(),
+        clusters: config.clusters.into_keys().collect(),
+        users: config.users.into_keys().collect(),
+    };
+    Kubeconfig::load(host, kubeconfig).map(names).unwrap_or_default()
 }
 
 /// The namespace that [`resolve`] would find, without what costs time.

@@ -11,6 +11,7 @@ use crate::report::{Document, Need};
 use crate::snapshot::selector::LabelSelector;
 use crate::snapshot::{Kind, Snapshot};
 use clap::Args;
+use clap_complete::engine::ArgValueCandidates;
 use jiff::Timestamp;
 
 /// The kinds that `status` reads.
@@ -42,7 +43,7 @@ Examples:
 Exit status: 0 answered; 1 could not answer; with --exit-code also 2 (never or broken) and 3 (unknown).")]
 pub struct StatusArgs {
     /// The budgets to look at; without any, all of the namespace
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCandidates::new(crate::complete::budgets))]
     pub names: Vec<String>,
     /// Look at all namespaces
     #[arg(long, short = 'A')]

@@ -3,6 +3,8 @@
 #[cfg(feature = "live")]
 mod cluster;
 #[cfg(feature = "live")]
+mod complete;
+#[cfg(feature = "live")]
 mod fake_api;
 #[cfg(feature = "live")]
 mod live;

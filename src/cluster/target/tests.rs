@@ -229,7 +229,8 @@ fn the_namespace_alone_is_found_the_same() {
 }
 
 #[test]
-fn the_names_of_contexts_complete() {
-    assert_eq!(contexts(&machine(), None).len(), 7);
-    assert_eq!(contexts(&Fake::default(), None), Vec::<String>::new());
+fn names_complete() {
+    let names = configured(&machine(), None);
+    assert_eq!((names.contexts.len(), names.clusters.len(), names.users.len()), (7, 3, 2));
+    assert!(configured(&Fake::default(), None).contexts.is_empty());
 }
