@@ -82,6 +82,7 @@ fn post_filter(diagnosis: &Diagnosis, preemption: &Preemption) -> String {
     match &preemption.outcome {
         Outcome::Found => ours,
         _ if diagnosis.minor >= 37 || !knows_claims(diagnosis.minor) => ours,
+        _ if preemption.frees_claim => format!("deallocation of ResourceClaim completed, {ours}"),
         _ if preemption.has_claims && claims_were_read(diagnosis) => format!("still not schedulable, {ours}"),
         _ => format!("no new claims to deallocate, {ours}"),
     }

@@ -3,6 +3,7 @@
 
 use super::cycle::Cycle;
 use super::diagnosis::Diagnosis;
+use super::filters::dynamic_resources;
 use super::message;
 use super::node::{NodeId, NodeInfo, PodInfo};
 use super::status::{Plugin, Reason, Status};
@@ -51,6 +52,8 @@ pub struct Preemption {
     pub failures: Vec<(NodeId, Status)>,
     /// Whether the pod has device claims.
     pub has_claims: bool,
+    /// Whether one of them is taken from where it was allocated.
+    pub frees_claim: bool,
 }
 
 /// Words of the scheduler.
@@ -72,15 +75,22 @@ impl Preemption {
             ties: Vec::new(),
             failures: Vec::new(),
             has_claims,
+            frees_claim: false,
         }
     }
 }
 
 impl Cycle<'_> {
-    /// What preemption does for the pod, after what the filters said. Mirrors `Evaluator.Preempt`.
+    /// What the PostFilter plugins do for the pod, after what the filters said.
     pub fn preempt(&mut self, diagnosis: &Diagnosis) -> Preemption {
+        let frees_claim = dynamic_resources::frees_claim(&self.incoming, diagnosis);
+        Preemption { frees_claim, ..self.evaluate(diagnosis) }
+    }
+
+    /// Mirrors `Evaluator.Preempt`.
+    fn evaluate(&mut self, diagnosis: &Diagnosis) -> Preemption {
         let pod = self.incoming.pod().clone();
-        let has_claims = super::filters::dynamic_resources::has_claims(&self.incoming);
+        let has_claims = dynamic_resources::has_claims(&self.incoming);
         let told = |outcome, words: &str| Preemption::new(outcome, words, has_claims);
         if diagnosis.total == 0 || !diagnosis.fits.is_empty() || !message::reached_claims(diagnosis) {
             return told(Outcome::NotTried, "");

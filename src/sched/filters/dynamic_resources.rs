@@ -4,7 +4,8 @@
 
 use super::devices::{Devices, Wanted};
 use super::{Filter, Incoming, Prepared};
-use crate::sched::node::NodeInfo;
+use crate::sched::diagnosis::Diagnosis;
+use crate::sched::node::{NodeId, NodeInfo};
 use crate::sched::status::{Plugin, Reason, Status, Verdict};
 use crate::snapshot::intern::Interner;
 use crate::snapshot::object::Object;
@@ -48,6 +49,27 @@ pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
         }
     }
     Prepared::Runs(Box::new(filter))
+}
+
+/// Whether PostFilter takes back the allocation of one of the pod's claims, as a node that it does not reach refused the
+/// pod over it and nobody else uses it.
+pub fn frees_claim(incoming: &Incoming<'_>, diagnosis: &Diagnosis) -> bool {
+    let unreached = |(_, status): &&(NodeId, Status)| status.reasons.contains(&Reason::ClaimNotOnNode);
+    let refusing = || diagnosis.failures.iter().filter(unreached).filter_map(|(id, _)| incoming.state.node(*id));
+    let own = incoming.pod().meta.uid.as_deref();
+    claims_of(incoming).into_iter().flatten().any(|claim| {
+        let Some(status) = &claim.status else { return false };
+        let free = match &status.reserved_for[..] {
+            [] => true,
+            [one] => own == Some(&*one.uid),
+            _ => false,
+        };
+        let place = status.allocation.as_ref().and_then(|a| a.node_selector.as_ref());
+        let place = place.map(|s| NodeSelector::read(s, &mut Interner::default()));
+        let misses =
+            |node: &Arc<NodeInfo>| place.as_ref().is_some_and(|p| !p.matches(node.name(), &node.node.meta.labels));
+        free && refusing().any(misses)
+    })
 }
 
 /// Whether the pod has device claims, or extended resources that a DeviceClass offers.

@@ -21,7 +21,7 @@ pub enum Verdict {
         message: String,
         /// The condition's reason: Unschedulable, SchedulerError.
         reason: String,
-        /// The node that preemption makes room on.
+        /// The node that preemption makes room on, unless it was nominated before.
         nominated: Option<String>,
     },
 }
@@ -67,19 +67,31 @@ pub fn is_pending(pod: &Value) -> bool {
     pod["kind"] == "Pod" && spec["nodeName"].is_null() && ours && !gated && !finished && !terminating
 }
 
-/// Starts the scheduler, takes its first word for every Pending pod, lets it rest, and ends it.
-pub fn ask(plane: &mut Plane) -> Result<Scheduled> {
+/// Lets the controller bind the claims that need no scheduler, so that a snapshot taken now holds what the scheduler
+/// will see.
+pub fn settle_volumes(plane: &mut Plane) -> Result<()> {
     plane.start_controllers(Controllers::Volumes)?;
-    // Claims that can be bound by the controller alone are bound before the scheduler looks.
-    crate::truth::unchanged(&plane.api, "/api/v1/persistentvolumeclaims", Duration::from_millis(1500))?;
+    // It starts in about a second.
+    std::thread::sleep(Duration::from_millis(1000));
+    for path in ["/api/v1/persistentvolumeclaims", "/api/v1/persistentvolumes"] {
+        crate::truth::unchanged(&plane.api, path, Duration::from_millis(700))?;
+    }
+    Ok(())
+}
+
+/// Starts the scheduler, takes its first word for every Pending pod, lets it rest, and ends it. The volumes must have
+/// been settled.
+pub fn ask(plane: &mut Plane) -> Result<Scheduled> {
     let list = plane.api.get(PODS)?;
-    let mut waiting: BTreeSet<String> =
-        items(&list).iter().map(typed).filter(is_pending).map(|pod| key(&pod)).collect();
+    let pending: Vec<Value> = items(&list).iter().map(typed).filter(is_pending).collect();
+    let mut waiting: BTreeSet<String> = pending.iter().map(key).collect();
+    let nominated: BTreeSet<String> =
+        pending.iter().filter(|pod| !pod["status"]["nominatedNodeName"].is_null()).map(key).collect();
     let terminating: BTreeSet<String> = items(&list).iter().filter(|p| is_terminating(p)).map(key).collect();
     let changes = plane.api.watch(PODS, list["metadata"]["resourceVersion"].as_str().unwrap_or_default())?;
     plane.start_scheduler()?;
     let mut scheduled = Scheduled::default();
-    listen(plane, &changes, &mut waiting, &terminating, &mut scheduled)?;
+    listen(plane, &changes, &mut waiting, &nominated, &terminating, &mut scheduled)?;
     plane.stop_scheduler();
     plane.stop_controllers();
     Ok(scheduled)
@@ -89,6 +101,7 @@ fn listen(
     plane: &mut Plane,
     changes: &Receiver<Value>,
     waiting: &mut BTreeSet<String>,
+    nominated: &BTreeSet<String>,
     terminating: &BTreeSet<String>,
     scheduled: &mut Scheduled,
 ) -> Result<()> {
@@ -104,7 +117,7 @@ fn listen(
                     scheduled.victims.insert(name.clone());
                 }
                 if waiting.contains(&name)
-                    && let Some(verdict) = verdict(&pod)
+                    && let Some(verdict) = verdict(&pod, nominated.contains(&name))
                 {
                     waiting.remove(&name);
                     scheduled.pods.insert(name, verdict);
@@ -120,14 +133,16 @@ fn listen(
     Ok(())
 }
 
-fn verdict(pod: &Value) -> Option<Verdict> {
+fn verdict(pod: &Value, was_nominated: bool) -> Option<Verdict> {
     if let Some(node) = pod["spec"]["nodeName"].as_str() {
         return Some(Verdict::Bound(node.to_owned()));
     }
     let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    let condition = conditions.into_iter().find(|c| c["type"] == "PodScheduled" && c["status"] == "False")?;
+    let nominated = pod["status"]["nominatedNodeName"].as_str().filter(|_| !was_nominated).map(str::to_owned);
+    let condition = conditions.into_iter().find(|c| c["type"] == "PodScheduled" && c["status"] == "False");
+    // Nominated without a refusal: a volume is being made on the node before the pod is bound.
+    let Some(condition) = condition else { return nominated.map(Verdict::Bound) };
     let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
-    let nominated = pod["status"]["nominatedNodeName"].as_str().map(str::to_owned);
     Some(Verdict::Waits { message: text("message"), reason: text("reason"), nominated })
 }
 

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::constraints::Constraints;
+use super::devices::Devices;
+use super::oddities;
 use super::storage::Storage;
 use crate::objects::{Health, LONG_AGO, labels, node};
 use crate::random::Choice;
@@ -33,8 +35,12 @@ pub fn cluster(seed: u64, purpose: Purpose) -> Vec<Value> {
     };
     items.extend((0..nodes).map(|i| random_node(&mut choice, i, purpose)));
     let storage = Storage::make(&mut choice, nodes, &mut items);
-    let mut maker = Maker { choice, nodes, storage, purpose };
+    let devices = Devices::make(&mut choice, nodes, &mut items);
+    let mut maker = Maker { choice, nodes, storage, devices, purpose };
     maker.running(&mut items);
+    if purpose == Purpose::Messages {
+        items.extend(oddities::promised_room(&mut maker.choice, nodes, &mut bare_pod));
+    }
     let pending = match purpose {
         Purpose::Messages => 70,
         Purpose::Preemption => 1,
@@ -95,7 +101,16 @@ fn random_node(choice: &mut Choice, i: i64, purpose: Purpose) -> Value {
             }
         }
     }
+    oddities::of_node(choice, &mut node, purpose);
     node
+}
+
+/// A pod with nothing but its name, its namespace and labels.
+fn bare_pod(choice: &mut Choice, name: &str) -> Value {
+    let namespace = choice.weighted(&[(3, "shop"), (1, "other")]);
+    json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"namespace": namespace, "name": name, "uid": choice.uid(), "labels": {"app": choice.one(APPS)}},
+        "spec": {"terminationGracePeriodSeconds": 30}})
 }
 
 /// What is left of a node.
@@ -144,6 +159,7 @@ struct Maker {
     choice: Choice,
     nodes: i64,
     storage: Storage,
+    devices: Devices,
     purpose: Purpose,
 }
 
@@ -195,6 +211,7 @@ impl Maker {
                 let mut constraints = Constraints::new(&mut self.choice);
                 constraints.of_running(&mut pod);
                 self.storage.attach_running(&mut self.choice, &mut pod, n);
+                oddities::of_running(&mut self.choice, &mut pod);
                 items.push(pod);
             }
         }
@@ -223,6 +240,8 @@ impl Maker {
         let mut constraints = Constraints::new(&mut self.choice);
         constraints.of_pending(&mut pod, self.nodes, self.purpose);
         self.storage.attach_pending(&mut self.choice, &mut pod);
+        self.devices.attach(&mut self.choice, &mut pod);
+        oddities::of_pending(&mut self.choice, &mut pod);
         pod
     }
 

@@ -8,6 +8,7 @@ use crate::random::Choice;
 const WAIT: &str = "wait";
 const IMMEDIATE: &str = "immediate";
 const CSI: &str = "csi";
+const PROVISIONED: &str = "provisioned";
 const DRIVER: &str = "disk.example.com";
 
 /// The claims of a cluster that pods may name.
@@ -21,10 +22,16 @@ pub struct Storage {
 impl Storage {
     /// Adds classes, volumes and claims to the items.
     pub fn make(choice: &mut Choice, nodes: i64, items: &mut Vec<Value>) -> Self {
-        for (name, mode) in [(WAIT, "WaitForFirstConsumer"), (IMMEDIATE, "Immediate"), (CSI, "WaitForFirstConsumer")] {
-            let provisioner = if name == CSI { DRIVER } else { "kubernetes.io/no-provisioner" };
-            items.push(json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
-                "provisioner": provisioner, "volumeBindingMode": mode, "reclaimPolicy": "Delete"}));
+        let later = "WaitForFirstConsumer";
+        for (name, mode) in [(WAIT, later), (IMMEDIATE, "Immediate"), (CSI, later), (PROVISIONED, later)] {
+            let provisioner = if [CSI, PROVISIONED].contains(&name) { DRIVER } else { "kubernetes.io/no-provisioner" };
+            let mut class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
+                "provisioner": provisioner, "volumeBindingMode": mode, "reclaimPolicy": "Delete"});
+            if name == PROVISIONED {
+                class["allowedTopologies"] = json!([{"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone",
+                    "values": [choice.one(&["za", "zb"])]}]}]);
+            }
+            items.push(class);
         }
         let mut claims = Vec::new();
         for i in 0..choice.number(2, 6) {
@@ -89,7 +96,7 @@ fn add(pod: &mut Value, claim: &str) {
 
 fn make_claim(choice: &mut Choice, name: &str, nodes: i64, items: &mut Vec<Value>) {
     let mode = choice.weighted(&[(4, "ReadWriteOnce"), (2, "ReadWriteOncePod"), (1, "ReadWriteMany")]);
-    match choice.number(0, 6) {
+    match choice.number(0, 8) {
         0..3 => {
             // Bound, to a volume that is at one place.
             let pv = format!("pv-{name}");
@@ -106,6 +113,20 @@ fn make_claim(choice: &mut Choice, name: &str, nodes: i64, items: &mut Vec<Value
             items.push(volume);
         }
         4 => items.push(claim(name, IMMEDIATE, mode)),
+        5 => {
+            // Going away, or bound to a volume that is gone.
+            let mut odd =
+                if choice.chance(50) { claim(name, WAIT, mode) } else { bound_claim(name, WAIT, mode, "gone") };
+            if odd["spec"]["volumeName"].is_null() {
+                odd["metadata"]["deletionTimestamp"] = json!(LONG_AGO);
+                odd["metadata"]["finalizers"] = json!(["kubernetes.io/pvc-protection"]);
+            }
+            items.push(odd);
+        }
+        6 => {
+            // To be provisioned, where there is capacity.
+            items.push(claim(name, PROVISIONED, mode));
+        }
         _ => items.push(claim(name, WAIT, mode)),
     }
 }

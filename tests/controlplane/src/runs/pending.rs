@@ -40,7 +40,7 @@ impl Pending {
     /// others: they are dropped and all starts afresh, until none fits.
     pub fn record(&mut self, seed: u64, purpose: Purpose) -> Result<Recorded> {
         let mut items = cluster(seed, purpose);
-        for _ in 0..12 {
+        for _ in 0..30 {
             let recorded = self.once(&items)?;
             let fits: BTreeSet<&String> = recorded.scheduled.bound().collect();
             if purpose == Purpose::Preemption || fits.is_empty() {
@@ -48,7 +48,7 @@ impl Pending {
             }
             items.retain(|item| item["kind"] != "Pod" || !fits.contains(&key(item)));
         }
-        bail!("pods still fit after twelve rounds")
+        bail!("pods still fit after thirty rounds")
     }
 
     /// Loads the items into an empty control plane and lets the scheduler look.
@@ -61,6 +61,7 @@ impl Pending {
         if let Some(refusal) = loaded.refused.first() {
             bail!("the API server does not take what was generated: {refusal}");
         }
+        scheduling::settle_volumes(&mut self.plane)?;
         let list = snapshot::take(&self.plane)?;
         let scheduled = scheduling::ask(&mut self.plane)?;
         Ok(Recorded { list, scheduled })

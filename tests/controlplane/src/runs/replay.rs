@@ -67,6 +67,7 @@ pub fn run(settings: &Settings, folder: &Path) -> Result<Tally> {
 fn pending(plane: &mut Plane, recorded: &Value, tally: &mut Tally) -> Result<()> {
     let part = if recorded["pending"].is_object() { &recorded["pending"] } else { recorded };
     let Some(pods) = part["pods"].as_object() else { return Ok(()) };
+    scheduling::settle_volumes(plane)?;
     let now = scheduling::ask(plane)?.to_json();
     for (key, was) in pods {
         tally.add("scheduler", key, &was.to_string(), &now["pods"][key].to_string());
