@@ -32,7 +32,7 @@ impl Change {
         let mut changed = snapshot.clone();
         match self {
             Self::SetRule(budget, rule) => {
-                changed.budgets.put(Arc::new(Budget { rule: rule.clone(), ..(**budget).clone() }))
+                changed.budgets.put(Arc::new(Budget { rule: rule.clone(), ..(**budget).clone() }));
             }
             Self::AlwaysAllow(budget) => {
                 changed.budgets.put(Arc::new(Budget { always_allow_unhealthy: true, ..(**budget).clone() }));

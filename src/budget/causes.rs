@@ -150,7 +150,7 @@ pub(super) fn no_pods(f: &Facts<'_>) -> Finding {
     }
     let mut finding = f.finding(Code::NoPods, message, []);
     if f.ideal.owners.is_empty() {
-        finding.remedies.push(remedies::change(f, Change::DeleteBudget(f.budget.clone()), true));
+        finding.remedies.push(remedies::change(f, &Change::DeleteBudget(f.budget.clone()), true));
     }
     finding
 }
@@ -300,7 +300,7 @@ fn unhealthy_not_evictable(f: &Facts<'_>) -> Option<Finding> {
         evict::answer(&changed, p, budgets).is_granted()
     };
     let verified = kept.iter().all(goes);
-    Some(f.finding(Code::UnhealthyNotEvictable, message, kept).remedy(remedies::change(f, change, verified)))
+    Some(f.finding(Code::UnhealthyNotEvictable, message, kept).remedy(remedies::change(f, &change, verified)))
 }
 
 fn hpa_floor(f: &Facts<'_>) -> Option<Finding> {

@@ -102,10 +102,16 @@ impl Ideal {
 
     /// The smallest number of further pods with which the rule allows one to go; `None` where no number does.
     pub fn enough_more(&self, budget: &Budget) -> Option<i64> {
-        // A percentage p first leaves one over at 100/(100-p) pods: 100 more are enough for all but 100 %, and an
-        // integer n needs n+1.
-        let limit = budget.rule.value().map_or(0, |v| if v.kind == 0 { i64::from(v.int).max(0) + 1 } else { 100 });
-        (1..=limit).find(|more| self.allowed_with(budget, *more) > 0)
+        let value = budget.rule.value()?;
+        let candidates = if value.kind == 0 {
+            // One more than the integer asks for; maxUnavailable 0 is met by no number.
+            let short = i64::from(desired(&budget.rule, self.expected).ok()?) + 1 - self.healthy;
+            short..=short
+        } else {
+            // A percentage p leaves one over at 100/(100-p) pods: 100 more are enough for all but 100 %.
+            1..=100
+        };
+        candidates.into_iter().find(|more| *more > 0 && self.allowed_with(budget, *more) > 0)
     }
 }
 

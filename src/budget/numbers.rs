@@ -214,7 +214,7 @@ mod tests {
         #[test]
         fn never_panics_and_keeps_its_order(kind in 0..2i64, int: i32, text in "-?[0-9]{0,25}%?", total in any::<i32>()) {
             let v = IntOrString { kind, int, str: text };
-            for rule in [Rule::MinAvailable(v.clone()), Rule::MaxUnavailable(v.clone())] {
+            for rule in [Rule::MinAvailable(v.clone()), Rule::MaxUnavailable(v)] {
                 if let Ok(desired) = desired(&rule, i64::from(total)) {
                     let n = Numbers::new(total, desired, total);
                     prop_assert!(n.allowed >= 0);

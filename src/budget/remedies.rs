@@ -13,9 +13,9 @@ use crate::wire::scalar::IntOrString;
 use std::sync::Arc;
 
 /// A change as a remedy, with who would revert it.
-pub(super) fn change(f: &Facts<'_>, change: Change, verified: bool) -> Remedy {
+pub(super) fn change(f: &Facts<'_>, change: &Change, verified: bool) -> Remedy {
     let mut remedy = change.remedy(&f.kubectl, verified);
-    let meta = match &change {
+    let meta = match change {
         Change::SetRule(b, _) | Change::AlwaysAllow(b) | Change::DeleteBudget(b) => &b.meta,
         Change::Scale(w, _) => &w.meta,
         Change::MinReplicas(a, _) => &a.meta,
@@ -40,7 +40,7 @@ fn cures(f: &Facts<'_>, change: &Change) -> bool {
 }
 
 fn tried(f: &Facts<'_>, candidates: impl IntoIterator<Item = Change>) -> Vec<Remedy> {
-    candidates.into_iter().filter(|c| cures(f, c)).map(|c| change(f, c, true)).collect()
+    candidates.into_iter().filter(|c| cures(f, c)).map(|c| change(f, &c, true)).collect()
 }
 
 /// Rules that allow one to go: maxUnavailable 1, or where owners have no scale the integer that leaves one over.
@@ -80,7 +80,7 @@ pub(super) fn zero_by_rule(f: &Facts<'_>) -> Vec<Remedy> {
     }
     if all.is_empty() {
         let delete = Change::DeleteBudget(f.budget.clone());
-        all.push(change(f, delete, true));
+        all.push(change(f, &delete, true));
     }
     all
 }
@@ -96,7 +96,7 @@ pub(super) fn integer_rule(f: &Facts<'_>) -> Vec<Remedy> {
         .budgets
         .named(f.budget.meta.ns(), &f.budget.meta.name)
         .is_some_and(|b| compute(&changed, b, f.pods.iter().map(|p| &p.pod)).is_ok());
-    vec![change(f, rule, works)]
+    vec![change(f, &rule, works)]
 }
 
 /// Deleting one of the budgets that overlap, where that leaves each pod under one.
@@ -119,7 +119,7 @@ pub(super) fn overlap(f: &Facts<'_>, others: &[Str]) -> Vec<Remedy> {
         .map(|b| Change::DeleteBudget(b.clone()))
         .filter(heals)
         .take(2)
-        .map(|c| change(f, c, true))
+        .map(|c| change(f, &c, true))
         .collect()
 }
 
@@ -131,5 +131,5 @@ pub(super) fn floor(f: &Facts<'_>, autoscaler: &Arc<Autoscaler>, scale: i32) -> 
     let n = (present..=highest.min(present.saturating_add(200))).find(enough)?;
     let candidate = Change::MinReplicas(autoscaler.clone(), n);
     let verified = cures(f, &candidate);
-    Some(change(f, candidate, verified))
+    Some(change(f, &candidate, verified))
 }

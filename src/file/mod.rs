@@ -183,6 +183,7 @@ fn add_value(name: &str, value: &serde_json::Value, builder: &mut Builder) -> Re
 /// The defaults stop at about 365 pods; a cluster has more.
 fn yaml_options() -> serde_saphyr::Options {
     serde_saphyr::options! {
+        strict_booleans: true,
         budget: serde_saphyr::budget! {
             max_nodes: 500_000_000,
             max_events: 1_000_000_000,

@@ -1,13 +1,18 @@
-//! Runs the real executable.
+//! Runs the real executable: against recorded clusters, bad input, and a fake API server.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod agreement;
+mod cases;
 #[cfg(feature = "live")]
 mod cluster;
 #[cfg(feature = "live")]
 mod complete;
 #[cfg(feature = "live")]
 mod fake_api;
+mod input;
 #[cfg(feature = "live")]
 mod live;
+mod program;
 #[cfg(feature = "live")]
 mod run;
 #[cfg(feature = "live")]
