@@ -176,13 +176,13 @@ pub(super) fn no_rule(f: &Facts<'_>) -> Finding {
 pub(super) fn zero_by_rule(f: &Facts<'_>) -> Finding {
     let expected = f.ideal.expected;
     let desired = numbers::desired(&f.budget.rule, expected).unwrap_or_default();
-    let arithmetic = super::verdict::arithmetic(&f.budget.rule, expected, desired);
+    let sum = super::verdict::value_in_words(&f.budget.rule, expected);
     let owners = some(f.ideal.owners.iter().map(|s| &*s.owner.meta.name), 2);
-    let whose = if owners.is_empty() { String::new() } else { format!(" ({owners})") };
+    let whose = if owners.is_empty() { String::new() } else { format!(" of {owners}") };
     let message = match f.ideal.healthy {
-        1 => format!("{arithmetic}: its only pod{whose} may never go"),
-        n if i64::from(desired) > n => format!("{arithmetic}, and only {n} are wanted{whose}: none may ever go"),
-        n => format!("{arithmetic}: none of its {n} pods{whose} may ever go"),
+        1 => format!("{sum}: the only pod{whose} may never go"),
+        n if i64::from(desired) > n => format!("{sum}, and only {n} are wanted{whose}: none may ever go"),
+        n => format!("{sum}: none of the {n} pods{whose} may ever go"),
     };
     let mut finding =
         f.finding(Code::ZeroByRule, message, []).about(f.ideal.owners.iter().map(|s| Ref::workload(&s.owner)));

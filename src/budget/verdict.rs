@@ -245,24 +245,25 @@ impl Facts<'_> {
     }
 }
 
-/// The arithmetic of a rule in words: `80% of 1 = 0.8, rounded up: 1 of 1 must stay`.
+/// The arithmetic of a rule in words: `80% of 1 = 0.8, rounded up 1: 1 of 1 must stay`.
 pub fn arithmetic(rule: &Rule, expected: i64, desired: i32) -> String {
     let must = format!("{desired} of {expected} must stay");
     match rule {
         Rule::None => "no rule is set".to_owned(),
-        Rule::MinAvailable(v) if v.kind == 0 => format!("minAvailable {v}: {must}"),
-        Rule::MaxUnavailable(v) if v.kind == 0 => format!("maxUnavailable {v}: {must}"),
-        Rule::MinAvailable(v) | Rule::MaxUnavailable(v) => {
-            let missing = matches!(rule, Rule::MaxUnavailable(_));
-            let percent = v.percent().and_then(Result::ok).unwrap_or_default();
-            let hundredths = i128::from(percent) * i128::from(expected);
-            let rounded = numbers::scaled(v, expected).unwrap_or_default();
-            let exact = decimal(hundredths);
-            let rounding = if hundredths % 100 == 0 { String::new() } else { format!(", rounded up {rounded}") };
-            let may = if missing { format!(" may be missing, so {must}") } else { format!(": {must}") };
-            format!("{v} of {expected} = {exact}{rounding}{may}")
+        Rule::MaxUnavailable(v) if v.kind != 0 => {
+            format!("{} may be missing, so {must}", value_in_words(rule, expected))
         }
+        Rule::MinAvailable(_) | Rule::MaxUnavailable(_) => format!("{}: {must}", value_in_words(rule, expected)),
     }
+}
+
+/// What the value of a rule comes to: `80% of 4 = 3.2, rounded up 4`, or the rule itself where it is an integer.
+pub fn value_in_words(rule: &Rule, expected: i64) -> String {
+    let Some((value, Some(Ok(percent)))) = rule.value().map(|v| (v, v.percent())) else { return rule.to_string() };
+    let hundredths = i128::from(percent) * i128::from(expected);
+    let rounded = numbers::scaled(value, expected).unwrap_or_default();
+    let rounding = if hundredths % 100 == 0 { String::new() } else { format!(", rounded up {rounded}") };
+    format!("{value} of {expected} = {}{rounding}", decimal(hundredths))
 }
 
 /// A number of hundredths as a decimal: `80` is `0.8`.

@@ -5,6 +5,7 @@ use super::watch::{Repeated, WatchArgs};
 use crate::budget::{Judgement, Selection, Verdict, judge};
 use crate::cli::{Answer, Global, Scope};
 use crate::error::{Failure, Kind as FailureKind, Result};
+use crate::finding::Code;
 use crate::render::{self, Format};
 use crate::report::status::{BudgetStatus, BudgetStatusList};
 use crate::report::{Document, Need};
@@ -18,16 +19,16 @@ use jiff::Timestamp;
 pub const NEEDS: &[Need] = &[
     Need::essential(Kind::PodDisruptionBudget, "there are no budgets to judge"),
     Need::essential(Kind::Pod, "what the budgets cover, and how many are healthy"),
-    Need::essential(Kind::ReplicaSet, "how many pods the owners want"),
-    Need::essential(Kind::Deployment, "how many pods the owners want"),
-    Need::essential(Kind::StatefulSet, "how many pods the owners want"),
+    Need::helpful(Kind::ReplicaSet, "how many pods the owners want"),
+    Need::helpful(Kind::Deployment, "how many pods the owners want"),
+    Need::helpful(Kind::StatefulSet, "how many pods the owners want"),
     Need::helpful(Kind::ReplicationController, "how many pods the owners want"),
     Need::helpful(
         Kind::HorizontalPodAutoscaler,
         "whether an autoscaler holds a number of pods at which nothing may go",
     ),
     Need::helpful(Kind::Namespace, "whether a namespace is being deleted"),
-    Need::helpful(Kind::Node, "whether a pod is not Ready for its node"),
+    Need::incidental(Kind::Node, "whether a pod is not Ready for its node"),
     Need::helpful(Kind::CustomResourceDefinition, "whether custom owners have a scale"),
 ];
 
@@ -81,7 +82,9 @@ fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Jud
     let screen = global.screen();
     let document = || {
         let body = BudgetStatusList { items: judged.iter().map(BudgetStatus::from).collect() };
-        Document::new("BudgetStatusList", snapshot, NEEDS, Timestamp::now(), body)
+        let mut document = Document::new("BudgetStatusList", snapshot, NEEDS, Timestamp::now(), body);
+        document.complete &= judged.iter().all(|j| j.findings.iter().all(|f| f.code != Code::NotJudged));
+        document
     };
     let text = match screen.format {
         Format::Json => render::json(&document())?,

@@ -6,6 +6,7 @@ use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
 use crate::budget::verdict::arithmetic;
 use crate::budget::{Judgement, Verdict};
+use crate::finding::Code;
 use crate::report::Document;
 use crate::report::status::BudgetStatusList;
 use crate::snapshot::Snapshot;
@@ -37,6 +38,7 @@ pub fn text(
     };
     if matches!(view, View::Table { .. }) && !screen.no_headers {
         out.push_str(&summary(snapshot, judged, screen));
+        out.push_str(&reasons(judged, screen));
     }
     out.push_str(&super::gaps(&document.gaps, document.complete, screen));
     out
@@ -46,9 +48,9 @@ fn table(judged: &[Judgement], screen: &Screen, all_namespaces: bool) -> String 
     if judged.is_empty() {
         return String::new();
     }
-    let mut headers = vec!["NAME", "RULE", "PODS", "HEALTHY", "NEEDED", "ALLOWED", "VERDICT", "WHY"];
+    let mut headers = vec!["NAME", "RULE", "HEALTHY", "NEEDED", "ALLOWED", "VERDICT", "WHY"];
     if screen.wide() {
-        headers.splice(7..7, ["REPORTED", "POLICY", "SELECTOR"]);
+        headers.splice(6..6, ["REPORTED", "POLICY", "SELECTOR"]);
     }
     if all_namespaces {
         headers.insert(0, "NAMESPACE");
@@ -62,8 +64,7 @@ fn table(judged: &[Judgement], screen: &Screen, all_namespaces: bool) -> String 
         row.extend([
             (&*j.budget.meta.name).into(),
             rule_word(j).into(),
-            j.numbers.expected.to_string().into(),
-            j.numbers.healthy.to_string().into(),
+            format!("{}/{}", j.numbers.healthy, j.numbers.expected).into(),
             j.numbers.desired.to_string().into(),
             j.numbers.allowed.to_string().into(),
             Cell::verdict(j.verdict.as_str()),
@@ -129,6 +130,33 @@ fn summary(snapshot: &Snapshot, judged: &[Judgement], screen: &Screen) -> String
         format!("More about one: kubectl pdb status {} -n {}\n", safe(&j.budget.meta.name), safe(j.budget.meta.ns()))
     });
     format!("\n{}\n{more}", wrap(&text, screen.prose_width(), 0))
+}
+
+/// At most so many reasons are given in full below a table that cuts them.
+const MOST_REASONS: usize = 6;
+
+/// On a terminal that leaves the last column too little room: the worst reasons once more, in full.
+fn reasons(judged: &[Judgement], screen: &Screen) -> String {
+    let Some(width) = screen.width else { return String::new() };
+    let mut bad: Vec<&Judgement> = judged.iter().filter(|j| j.verdict != Verdict::Allows).collect();
+    bad.sort_by_key(|j| order(j.verdict));
+    let room_for_why = width.saturating_sub(85);
+    if bad.iter().all(|j| why(j).len() <= room_for_why) {
+        return String::new();
+    }
+    let mut out = "\n".to_owned();
+    for j in bad.iter().take(MOST_REASONS) {
+        let word = j.verdict.as_str();
+        let rest = wrap(&safe(&format!("{}: {}", j.budget.meta.path(), why(j))), screen.prose_width(), 9);
+        out.push_str(&format!("{}{} {rest}\n", paint(word, Tone::of_verdict(word)), " ".repeat(8 - word.len())));
+    }
+    if bad.len() > MOST_REASONS {
+        out.push_str(&format!(
+            "and {} more: kubectl pdb status NAME, or pipe the table to see all of WHY\n",
+            bad.len() - MOST_REASONS
+        ));
+    }
+    out
 }
 
 fn order(verdict: Verdict) -> u8 {
@@ -216,6 +244,9 @@ fn covers(snapshot: &Snapshot, j: &Judgement) -> String {
 }
 
 fn sum(j: &Judgement) -> String {
+    if j.findings.iter().any(|f| matches!(f.code, Code::SyncFailed | Code::NotJudged)) {
+        return "cannot be made: see below".to_owned();
+    }
     let n = j.numbers;
     let spare = n.healthy - n.desired;
     let allowed = if n.expected <= 0 && spare > 0 {

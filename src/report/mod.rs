@@ -80,28 +80,45 @@ pub enum GapReason {
 pub struct Need {
     /// The kind.
     pub kind: Kind,
-    /// Whether the answer stands on it: it is not complete without.
-    pub essential: bool,
+    /// What its absence means.
+    pub weight: Weight,
     /// What could not be judged without it.
     pub effect: &'static str,
+}
+
+/// How much of an answer depends on a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// The answer stands on it: it is not complete without, for whatever reason.
+    Essential,
+    /// Something would be missed without it: the answer is not complete where there may be some that was not shown
+    /// (forbidden, failed). A file that merely lacks it has none.
+    Helpful,
+    /// It only adds words.
+    Incidental,
 }
 
 impl Need {
     /// A kind that the answer stands on.
     pub const fn essential(kind: Kind, effect: &'static str) -> Self {
-        Self { kind, essential: true, effect }
+        Self { kind, weight: Weight::Essential, effect }
     }
 
-    /// A kind that adds to the answer where it is there.
+    /// A kind without which something would be missed.
     pub const fn helpful(kind: Kind, effect: &'static str) -> Self {
-        Self { kind, essential: false, effect }
+        Self { kind, weight: Weight::Helpful, effect }
+    }
+
+    /// A kind that only adds words.
+    pub const fn incidental(kind: Kind, effect: &'static str) -> Self {
+        Self { kind, weight: Weight::Incidental, effect }
     }
 }
 
 impl<B> Document<B> {
     /// The document of an answer made from a snapshot at the moment `generated_at`.
     pub fn new(kind: &'static str, snapshot: &Snapshot, needs: &[Need], generated_at: Timestamp, body: B) -> Self {
-        let gaps: Vec<(bool, Gap)> = needs.iter().filter_map(|n| Some((n.essential, gap(snapshot, n)?))).collect();
+        let gaps: Vec<(Weight, Gap)> = needs.iter().filter_map(|n| Some((n.weight, gap(snapshot, n)?))).collect();
         Self {
             api_version: "kubectl-pdb/v1",
             kind,
@@ -113,8 +130,11 @@ impl<B> Document<B> {
                 server_version: snapshot.source.server_version.clone(),
                 now: snapshot.now,
             },
-            // A refused or failed list hides something; one that a file merely lacks matters where the answer stands on it.
-            complete: !gaps.iter().any(|(essential, g)| *essential || g.reason != GapReason::Absent),
+            complete: !gaps.iter().any(|(weight, gap)| match weight {
+                Weight::Essential => true,
+                Weight::Helpful => gap.reason != GapReason::Absent,
+                Weight::Incidental => false,
+            }),
             gaps: gaps.into_iter().map(|(_, g)| g).collect(),
             findings: Vec::new(),
             body,

@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::fake_api::{FakeApi, Reply, Running};
-use crate::run::{Run, run};
+use crate::program::{Ran as Run, run};
 
 const NOTHING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/empty-kubeconfig.yaml");
 const PODS: &str = "/api/v1/namespaces/shop/pods";
 
 fn against(api: &Running, args: &[&str]) -> Run {
-    run(&[args, &["--kubeconfig", NOTHING, "--server", &api.url]].concat())
+    run([args, &["--kubeconfig", NOTHING, "--server", &api.url]].concat())
 }
 
 fn pod(ready: bool) -> Value {
@@ -51,15 +51,15 @@ fn not_ready_once() -> Reply {
 fn a_file_gives_the_answer_that_the_cluster_gave() {
     let api = cluster().start();
     let live = against(&api, &["status", "-A", "-o", "json"]);
-    assert_eq!(live.status, 0, "{}", live.stderr);
+    assert_eq!(live.status, 0, "{}", live.err);
     let file = std::env::temp_dir().join(format!("kubectl-pdb-{}.json", std::process::id()));
-    std::fs::write(&file, against(&api, &["snapshot"]).stdout).unwrap();
-    let from = run(&["status", "-A", "-o", "json", "--from", file.to_str().unwrap()]);
+    std::fs::write(&file, against(&api, &["snapshot"]).out).unwrap();
+    let from = run(["status", "-A", "-o", "json", "--from", file.to_str().unwrap()]);
     std::fs::remove_file(&file).unwrap();
-    let items = |run: &Run| serde_json::from_str::<Value>(&run.stdout).unwrap()["items"].clone();
+    let items = |run: &Run| serde_json::from_str::<Value>(&run.out).unwrap()["items"].clone();
     assert_eq!(items(&live), items(&from));
     assert_eq!((&items(&live)[0]["verdict"], &items(&live)[0]["expectedPods"]), (&json!("allows"), &json!(1)));
-    let source = &serde_json::from_str::<Value>(&live.stdout).unwrap()["source"];
+    let source = &serde_json::from_str::<Value>(&live.out).unwrap()["source"];
     assert_eq!((&source["server"], &source["serverVersion"]), (&json!(api.url), &json!("v1.36.3")));
 }
 
@@ -69,32 +69,32 @@ fn what_the_answer_is_about_has_to_be_readable() {
     let forbidden = Reply::status(403, "Forbidden", &format!("poddisruptionbudgets.policy is forbidden: {words}"));
     let api = cluster().always("/apis/policy/v1/poddisruptionbudgets", forbidden).start();
     let got = against(&api, &["status", "-A"]);
-    assert_eq!((got.status, got.stdout.as_str()), (1, ""));
+    assert_eq!((got.status, got.out.as_str()), (1, ""));
     let want =
         "error: forbidden: dev may not list poddisruptionbudgets.policy in the whole cluster\nhint: ask for a Role";
-    assert!(got.stderr.starts_with(want), "{}", got.stderr);
+    assert!(got.err.starts_with(want), "{}", got.err);
 }
 
 #[test]
 fn requests_are_shown_and_tokens_are_not() {
     let api = cluster().start();
     let got = against(&api, &["status", "-n", "shop", "-v", "6", "--token", "s3cr3t"]);
-    assert!(got.stderr.contains("GET /api/v1/namespaces/shop/pods?limit=500 200 in"), "{}", got.stderr);
-    assert!(got.stderr.contains("/api/v1/namespaces/shop/pods: 1 pages"), "{}", got.stderr);
-    assert!(!got.stderr.contains("s3cr3t"), "{}", got.stderr);
-    assert_eq!(against(&api, &["status", "-n", "shop"]).stderr, "");
+    assert!(got.err.contains("GET /api/v1/namespaces/shop/pods?limit=500 200 in"), "{}", got.err);
+    assert!(got.err.contains("/api/v1/namespaces/shop/pods: 1 pages"), "{}", got.err);
+    assert!(!got.err.contains("s3cr3t"), "{}", got.err);
+    assert_eq!(against(&api, &["status", "-n", "shop"]).err, "");
 }
 
 #[test]
 fn a_wait_ends_when_the_budget_allows_one() {
     let api = cluster().script(PODS, [not_ready_once(), not_ready_once()]).start();
     let got = against(&api, &["status", "web", "-n", "shop", "-o", "name", "--wait=1m", "--interval", "10ms"]);
-    assert_eq!((got.status, got.stdout.as_str()), (0, "poddisruptionbudget.policy/web\n"), "{}", got.stderr);
+    assert_eq!((got.status, got.out.as_str()), (0, "poddisruptionbudget.policy/web\n"), "{}", got.err);
     assert_eq!(api.asked().iter().filter(|line| line.contains("/pods?")).count(), 3);
     let api = cluster().always(PODS, not_ready_once()).start();
     let got = against(&api, &["status", "web", "-n", "shop", "--wait=100ms", "--interval", "10ms"]);
-    assert_eq!((got.status, got.stdout.as_str()), (1, ""));
-    assert!(got.stderr.starts_with("error: what is waited for has not come in time"), "{}", got.stderr);
+    assert_eq!((got.status, got.out.as_str()), (1, ""));
+    assert!(got.err.starts_with("error: what is waited for has not come in time"), "{}", got.err);
 }
 
 #[test]
@@ -116,5 +116,5 @@ fn a_watch_prints_what_changed() {
         cluster().script("/version", [Reply::new(200, "application/json", "{\"gitVersion\":\"v1\"}"), away]).start();
     let got = against(&api, &["status", "-n", "shop", "-w", "--interval", "10ms"]);
     assert_eq!(got.status, 1);
-    assert!(got.stderr.contains("does not accept the credentials"), "{}", got.stderr);
+    assert!(got.err.contains("does not accept the credentials"), "{}", got.err);
 }

@@ -14,6 +14,4 @@ mod input;
 mod live;
 mod program;
 #[cfg(feature = "live")]
-mod run;
-#[cfg(feature = "live")]
 mod snapshot;

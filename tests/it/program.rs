@@ -12,7 +12,7 @@ pub fn here(path: &str) -> PathBuf {
 /// The executable with nothing of this machine's environment: no kubeconfig, no terminal, no colours, a fixed width.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-pdb"));
-    command.env_clear().env("KUBECONFIG", "/nonexistent").env("COLUMNS", "100").stdin(Stdio::null());
+    command.env_clear().env("HOME", "/nonexistent").env("COLUMNS", "100").stdin(Stdio::null());
     command
 }
 
@@ -51,7 +51,7 @@ pub fn run<I: IntoIterator<Item = S>, S: AsRef<std::ffi::OsStr>>(args: I) -> Ran
 
 /// Does `work` for every item, on all cores, and collects what it returns.
 pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let cores = std::thread::available_parallelism().map_or(2, |n| n.get());
+    let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let next = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let worker = || {

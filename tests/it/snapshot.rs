@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::fake_api::{FakeApi, Reply};
-use crate::run::{Run, run};
+use crate::program::{Ran as Run, run};
 
 fn snapshot(api: FakeApi, flags: &[&str]) -> Run {
     let api = api.start();
     let nothing = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/empty-kubeconfig.yaml");
     let connect = ["snapshot", "--kubeconfig", nothing, "--server", &api.url];
-    run(&[&connect[..], flags].concat())
+    run([&connect[..], flags].concat())
 }
 
 /// A cluster with something in every place that must not be passed on.
@@ -55,10 +55,10 @@ fn cluster() -> FakeApi {
 fn the_file_says_what_was_read_and_passes_nothing_on() {
     let forbidden = Reply::status(403, "Forbidden", "no");
     let got = snapshot(cluster().always("/api/v1/nodes", forbidden), &[]);
-    assert_eq!(got.status, 0, "{}", got.stderr);
-    assert_eq!(got.stderr, "warning: nodes: forbidden, and so not in the snapshot\n");
-    assert!(!got.stdout.contains("s3cr3t"), "{}", got.stdout);
-    let list: Value = serde_json::from_str(&got.stdout).unwrap();
+    assert_eq!(got.status, 0, "{}", got.err);
+    assert_eq!(got.err, "warning: nodes: forbidden, and so not in the snapshot\n");
+    assert!(!got.out.contains("s3cr3t"), "{}", got.out);
+    let list: Value = serde_json::from_str(&got.out).unwrap();
     let head = &list["items"][0];
     assert_eq!((&head["apiVersion"], &head["kind"]), (&json!("kubectl-pdb/v1"), &json!("Snapshot")));
     assert_eq!(head["serverVersion"], "v1.36.3");
@@ -78,36 +78,36 @@ fn the_file_says_what_was_read_and_passes_nothing_on() {
 #[test]
 fn images_are_renamed_on_request() {
     let got = snapshot(cluster(), &[]);
-    assert!(got.stdout.contains("registry.corp/app:1"), "{}", got.stdout);
+    assert!(got.out.contains("registry.corp/app:1"), "{}", got.out);
     let got = snapshot(cluster(), &["--redact"]);
-    assert_eq!(got.status, 0, "{}", got.stderr);
-    assert!(!got.stdout.contains("registry.corp") && got.stdout.contains("image-1"), "{}", got.stdout);
+    assert_eq!(got.status, 0, "{}", got.err);
+    assert!(!got.out.contains("registry.corp") && got.out.contains("image-1"), "{}", got.out);
 }
 
 #[test]
 fn a_namespace_is_enough_where_one_is_named() {
     let other = json!({"metadata": {"name": "x", "namespace": "other"}});
     let got = snapshot(cluster().list("/api/v1/services", "ServiceList", vec![other]), &["-n", "shop"]);
-    let list: Value = serde_json::from_str(&got.stdout).unwrap();
+    let list: Value = serde_json::from_str(&got.out).unwrap();
     let head = &list["items"][0]["read"];
     assert_eq!((&head[0]["resource"], &head[0]["namespace"]), (&json!("pods"), &json!("shop")));
     assert_eq!((&head[1]["resource"], &head[1]["namespace"]), (&json!("nodes"), &Value::Null));
-    assert!(!got.stdout.contains("\"other\""), "{}", got.stdout);
+    assert!(!got.out.contains("\"other\""), "{}", got.out);
 }
 
 #[test]
 fn files_are_no_cluster() {
-    let got = run(&["snapshot", "--from", "cluster.json"]);
-    assert_eq!((got.status, got.stdout.as_str()), (1, ""));
-    assert!(got.stderr.starts_with("error: snapshot reads a cluster"), "{}", got.stderr);
-    let got = run(&["status", "--from", "cluster.json", "--context", "x"]);
+    let got = run(["snapshot", "--from", "cluster.json"]);
+    assert_eq!((got.status, got.out.as_str()), (1, ""));
+    assert!(got.err.starts_with("error: snapshot reads a cluster"), "{}", got.err);
+    let got = run(["status", "--from", "cluster.json", "--context", "x"]);
     assert_eq!(got.status, 1);
-    assert!(got.stderr.contains("--context means a cluster"), "{}", got.stderr);
-    let got = run(&["snapshot"]);
+    assert!(got.err.contains("--context means a cluster"), "{}", got.err);
+    let got = run(["snapshot"]);
     assert_eq!(got.status, 1);
     assert!(
-        got.stderr.starts_with("error: no cluster is configured\nhint: looked into /nonexistent/.kube/config"),
+        got.err.starts_with("error: no cluster is configured\nhint: looked into /nonexistent/.kube/config"),
         "{}",
-        got.stderr
+        got.err
     );
 }
