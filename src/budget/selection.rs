@@ -43,8 +43,12 @@ impl Selection {
         snapshot: &'a Snapshot,
         pod: &Pod,
     ) -> impl Iterator<Item = &'a Arc<Budget>> + Clone {
+        self.positions_of(snapshot, pod).iter().filter_map(|at| snapshot.budgets.get(*at as usize))
+    }
+
+    /// The positions of these budgets in the snapshot's table.
+    pub fn positions_of(&self, snapshot: &Snapshot, pod: &Pod) -> &[u32] {
         let at = snapshot.pods.position(pod.meta.ns(), &pod.meta.name).and_then(|at| u32::try_from(at).ok());
-        let budgets = at.and_then(|at| self.budgets.get(&at));
-        budgets.into_iter().flatten().filter_map(|at| snapshot.budgets.get(*at as usize))
+        at.and_then(|at| self.budgets.get(&at)).map_or(&[], |budgets| budgets)
     }
 }

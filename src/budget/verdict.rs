@@ -162,7 +162,7 @@ pub fn judge(snapshot: &Snapshot, selection: &Selection, at: usize) -> Option<Ju
 }
 
 /// Whether the controller's sync fails for certain: by what is in the input, or as it is reported.
-fn fails(error: &SyncError, budget: &Budget) -> bool {
+pub fn fails(error: &SyncError, budget: &Budget) -> bool {
     !matches!(error, SyncError::Scale(NoScale::Unknown { .. })) || budget.reports_sync_failed()
 }
 

@@ -1,14 +1,223 @@
-//! `drain-plan`.
+//! `drain-plan`: what `kubectl drain` will meet, before it starts.
 
-use crate::cli::{Answer, Global};
-use crate::error::{Failure, Kind, Result};
+use super::names;
+use crate::budget::Selection;
+use crate::cli::{Answer, Global, Scope};
+use crate::drain::options::{After, DrainOptions};
+use crate::drain::outcome::Verdict;
+use crate::drain::{Plan, Request, plan};
+use crate::duration;
+use crate::error::{Failure, Kind as FailureKind, Result};
+use crate::render::{self, Format};
+use crate::report::plan::DrainPlan;
+use crate::report::{Document, Need};
+use crate::snapshot::node::Node;
+use crate::snapshot::selector::LabelSelector;
+use crate::snapshot::{Kind, Snapshot};
 use clap::Args;
+use jiff::Timestamp;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The kinds that `drain-plan` reads.
+pub const NEEDS: &[Need] = &[
+    Need::essential(Kind::Node, "there are no nodes to drain"),
+    Need::essential(Kind::Pod, "what runs on the nodes"),
+    Need::essential(Kind::PodDisruptionBudget, "which evictions are refused"),
+    Need::essential(Kind::ReplicaSet, "how many pods the owners want, and what replaces a pod"),
+    Need::essential(Kind::Deployment, "how many pods the owners want"),
+    Need::essential(Kind::StatefulSet, "how many pods the owners want, and in which order they are made"),
+    Need::essential(Kind::DaemonSet, "which pods drain leaves alone"),
+    Need::helpful(Kind::ReplicationController, "how many pods the owners want"),
+    Need::helpful(Kind::Job, "when a Job makes a new pod"),
+    Need::helpful(Kind::HorizontalPodAutoscaler, "whether an autoscaler holds a number of pods"),
+    Need::helpful(Kind::PriorityClass, "what a replacement may preempt"),
+    Need::helpful(Kind::PersistentVolumeClaim, "whether a replacement can reach its volumes"),
+    Need::helpful(Kind::PersistentVolume, "whether a replacement can reach its volumes"),
+    Need::helpful(Kind::StorageClass, "whether a replacement can reach its volumes"),
+    Need::helpful(Kind::CsiNode, "how many volumes a node can attach"),
+    Need::helpful(Kind::CsiDriver, "how many volumes a node can attach"),
+    Need::helpful(Kind::VolumeAttachment, "how many volumes a node has attached"),
+    Need::helpful(Kind::ResourceQuota, "whether a quota refuses a replacement"),
+    Need::helpful(Kind::LimitRange, "what a quota counts a replacement as"),
+    Need::helpful(Kind::Namespace, "which webhooks see an eviction, and whether a namespace is being deleted"),
+    Need::helpful(Kind::Service, "whether a webhook has a backend"),
+    Need::helpful(Kind::ValidatingWebhookConfiguration, "whether a webhook denies an eviction"),
+    Need::helpful(Kind::MutatingWebhookConfiguration, "whether a webhook denies an eviction"),
+    Need::helpful(Kind::CustomResourceDefinition, "whether custom owners have a scale"),
+];
 
 /// Flags of `drain-plan`.
 #[derive(Debug, Clone, Args)]
-pub struct DrainPlanArgs {}
+#[command(after_help = "\
+Examples:
+  kubectl pdb drain-plan                       every node, each judged alone: the preflight before an upgrade
+  kubectl pdb drain-plan node-1                one node: what goes, what waits, what blocks it, and what cures it
+  kubectl pdb drain-plan node-1 node-2         two nodes in one command, and a better order where there is one
+  kubectl pdb drain-plan -l pool=old --after gone     a pool that is replaced
+  kubectl pdb drain-plan node-1 --from cluster.json   from a file instead of a cluster
+
+Exit status: 0 every node drains or waits; 1 could not answer; 2 some node is blocked; 3 some node is unknown.")]
+pub struct DrainPlanArgs {
+    /// The nodes to drain, in this order (NAME, node/NAME or node NAME); without any, every node, each judged alone
+    #[arg(value_name = "NODE")]
+    pub nodes: Vec<String>,
+    /// The nodes with these labels
+    #[arg(long, short = 'l', value_name = "SELECTOR", value_parser = LabelSelector::parse)]
+    pub selector: Option<LabelSelector>,
+    /// What becomes of nodes once they are drained, before the next round: back (a reboot), or gone (a replaced pool)
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    pub after: After,
+    /// The flags of kubectl drain.
+    #[command(flatten)]
+    pub drain: DrainFlags,
+}
+
+/// The flags of `kubectl drain`, with its own meaning.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Flags of kubectl drain")]
+pub struct DrainFlags {
+    /// Go on although pods have no controller
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t, default_missing_value = "true", action = clap::ArgAction::Set, value_name = "true|false")]
+    pub force: bool,
+    /// Go on although there are DaemonSet pods, which stay
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t, default_missing_value = "true", action = clap::ArgAction::Set, value_name = "true|false")]
+    pub ignore_daemonsets: bool,
+    /// Go on although pods have scratch data (emptyDir) that is lost
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t, default_missing_value = "true", action = clap::ArgAction::Set, value_name = "true|false")]
+    pub delete_emptydir_data: bool,
+    /// Seconds each pod gets to end; negative: its own grace period
+    #[arg(long, default_value_t = -1, allow_negative_numbers = true, value_name = "SECONDS")]
+    pub grace_period: i64,
+    /// How long to wait before giving up; 0 waits without end
+    #[arg(long, value_parser = duration::parse_timeout, default_value = "0s", value_name = "DURATION")]
+    pub timeout: Duration,
+    /// Only pods with these labels
+    #[arg(long, default_value = "", value_name = "SELECTOR")]
+    pub pod_selector: String,
+    /// Delete pods instead of evicting them, past every budget
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t, default_missing_value = "true", action = clap::ArgAction::Set, value_name = "true|false")]
+    pub disable_eviction: bool,
+    /// Do not wait for pods whose deletion is overdue by more than so many seconds; 0 waits
+    #[arg(long, default_value_t = 0, value_name = "SECONDS")]
+    pub skip_wait_for_delete_timeout: i64,
+    /// Understood and put into the command line
+    #[arg(long, value_name = "N")]
+    pub chunk_size: Option<i64>,
+    /// Understood and put into the command line
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "unchanged", value_name = "none|client|server")]
+    pub dry_run: Option<String>,
+}
 
 /// Runs the command.
-pub fn run(_args: &DrainPlanArgs, _global: &Global) -> Result<Answer> {
-    Err(Failure::new(Kind::Internal, "not there yet"))
+pub fn run(args: &DrainPlanArgs, global: &Global) -> Result<Answer> {
+    let options = options(&args.drain)?;
+    if !args.nodes.is_empty() && args.selector.is_some() {
+        return Err(Failure::usage("nodes are given by name and by --selector: give one of the two"));
+    }
+    let snapshot = global.read(NEEDS, &Scope::All)?;
+    let request = request(args, &snapshot, options)?;
+    let selection = Selection::new(&snapshot);
+    let planned = plan(&snapshot, &selection, &request);
+    let screen = global.screen();
+    let needs = needs_of(&snapshot);
+    let document = || {
+        let mut document = Document::new("DrainPlan", &snapshot, &needs, Timestamp::now(), DrainPlan::from(&planned));
+        document.findings.clone_from(&planned.findings);
+        document
+    };
+    let text = match screen.format {
+        Format::Json => render::json(&document())?,
+        Format::Yaml => render::yaml(&document())?,
+        Format::Name => planned.nodes.iter().map(|n| format!("node/{}\n", n.node.meta.name)).collect(),
+        Format::Text | Format::Wide => render::plan::text(&planned, &document(), &screen, request.each_alone),
+    };
+    Ok(Answer { text, warnings: super::age_warning(&snapshot), status: exit_status(&planned) })
+}
+
+/// The kinds that this answer rests on: of owners only those that some pod names.
+fn needs_of(snapshot: &Snapshot) -> Vec<Need> {
+    let named = |kind: Kind| {
+        snapshot.pods.iter().filter_map(|p| p.meta.controller.as_ref()).any(|o| *o.kind == *kind.info().name)
+    };
+    let owner = |kind: Kind| {
+        matches!(kind, Kind::ReplicaSet | Kind::StatefulSet | Kind::DaemonSet | Kind::ReplicationController | Kind::Job)
+    };
+    let judge = |need: &Need| match need.kind {
+        // ReplicaSets say themselves how many pods they want.
+        Kind::Deployment => Need { essential: false, ..*need },
+        kind if owner(kind) => Need { essential: named(kind), ..*need },
+        _ => *need,
+    };
+    NEEDS.iter().map(judge).collect()
+}
+
+fn options(flags: &DrainFlags) -> Result<DrainOptions> {
+    let pod_selector = match flags.pod_selector.trim() {
+        "" => None,
+        text => match LabelSelector::parse(text) {
+            Ok(selector) => Some((selector, text.to_owned())),
+            Err(words) => return Err(Failure::usage(format!("--pod-selector: {words}"))),
+        },
+    };
+    Ok(DrainOptions {
+        force: flags.force,
+        ignore_daemonsets: flags.ignore_daemonsets,
+        delete_emptydir_data: flags.delete_emptydir_data,
+        grace_period: flags.grace_period,
+        timeout: flags.timeout,
+        pod_selector,
+        disable_eviction: flags.disable_eviction,
+        skip_wait_for_delete: flags.skip_wait_for_delete_timeout,
+        chunk_size: flags.chunk_size,
+        dry_run: flags.dry_run.clone(),
+    })
+}
+
+/// Finds the nodes. As kubectl, it takes `node/NAME`, and `node NAME…` where no node has that name.
+fn request(args: &DrainPlanArgs, snapshot: &Snapshot, options: DrainOptions) -> Result<Request> {
+    let named = |name: &str| snapshot.nodes.named("", name);
+    let is_type = |word: &str| matches!(word, "node" | "nodes" | "no");
+    let mut names: Vec<&str> = args.nodes.iter().map(|n| names::bare(n)).collect();
+    if names.len() > 1 && names.first().is_some_and(|first| is_type(first) && named(first).is_none()) {
+        names.remove(0);
+    }
+    let mut nodes: Vec<Arc<Node>> = Vec::new();
+    for name in names {
+        let Some(node) = named(name) else { return Err(no_such_node(snapshot, name)) };
+        if !nodes.iter().any(|n| Arc::ptr_eq(n, node)) {
+            nodes.push(node.clone());
+        }
+    }
+    let each_alone = nodes.is_empty() && args.selector.is_none();
+    if nodes.is_empty() {
+        let takes = |n: &&Arc<Node>| args.selector.as_ref().is_none_or(|s| s.matches(&n.meta.labels));
+        nodes.extend(snapshot.nodes.iter().filter(takes).cloned());
+    }
+    if nodes.is_empty() {
+        let what =
+            args.selector.as_ref().map_or_else(|| "no node".to_owned(), |s| format!("no node with the labels {s}"));
+        return Err(Failure::new(FailureKind::NotFound, format!("there is {what}")));
+    }
+    Ok(Request { nodes, each_alone, options, after: args.after })
+}
+
+fn no_such_node(snapshot: &Snapshot, name: &str) -> Failure {
+    let known = snapshot.nodes.iter().map(|n| &*n.meta.name);
+    Failure::new(FailureKind::NotFound, format!("there is no node {name:?}")).hint(names::hint(
+        name,
+        known,
+        std::iter::empty(),
+    ))
+}
+
+fn exit_status(plan: &Plan) -> u8 {
+    let any = |v: Verdict| plan.nodes.iter().any(|n| n.verdict == v);
+    if any(Verdict::Blocked) {
+        2
+    } else if any(Verdict::Unknown) {
+        3
+    } else {
+        0
+    }
 }

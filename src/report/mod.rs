@@ -1,6 +1,7 @@
 //! The JSON contract: plain structs that other programs rely on. Fields may be added; none changes its meaning.
 
 pub mod pending;
+pub mod plan;
 pub mod status;
 
 use crate::finding::Finding;

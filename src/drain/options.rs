@@ -1,0 +1,95 @@
+//! The flags of `kubectl drain` that decide what it does, with its own defaults. Mirrors `drain.Helper`.
+
+use crate::snapshot::pod::Pod;
+use crate::snapshot::selector::LabelSelector;
+use std::time::Duration;
+
+/// The flags of `kubectl drain`.
+#[derive(Debug, Clone)]
+pub struct DrainOptions {
+    /// `--force`: go on although a pod has no controller, or its DaemonSet is gone.
+    pub force: bool,
+    /// `--ignore-daemonsets`: go on although DaemonSet pods stay.
+    pub ignore_daemonsets: bool,
+    /// `--delete-emptydir-data`: go on although scratch data is lost.
+    pub delete_emptydir_data: bool,
+    /// `--grace-period`, in seconds; negative leaves each pod its own.
+    pub grace_period: i64,
+    /// `--timeout`; zero waits without end.
+    pub timeout: Duration,
+    /// `--pod-selector`, and how it was written: only these pods are looked at.
+    pub pod_selector: Option<(LabelSelector, String)>,
+    /// `--disable-eviction`: delete instead, without asking budgets.
+    pub disable_eviction: bool,
+    /// `--skip-wait-for-delete-timeout`, in seconds: pods whose deletion is overdue by more are not waited for. Zero waits.
+    pub skip_wait_for_delete: i64,
+    /// `--chunk-size`, where it was given.
+    pub chunk_size: Option<i64>,
+    /// `--dry-run`, where it was given.
+    pub dry_run: Option<String>,
+}
+
+impl Default for DrainOptions {
+    fn default() -> Self {
+        Self {
+            force: false,
+            ignore_daemonsets: false,
+            delete_emptydir_data: false,
+            grace_period: -1,
+            timeout: Duration::ZERO,
+            pod_selector: None,
+            disable_eviction: false,
+            skip_wait_for_delete: 0,
+            chunk_size: None,
+            dry_run: None,
+        }
+    }
+}
+
+impl DrainOptions {
+    /// How long a pod may take to end once it is let go, in seconds.
+    pub fn grace(&self, pod: &Pod) -> i64 {
+        if self.grace_period >= 0 { self.grace_period } else { pod.spec.termination_grace.max(0) }
+    }
+
+    /// Whether a flag that drain asks for was given.
+    pub fn has(&self, flag: Flag) -> bool {
+        match flag {
+            Flag::IgnoreDaemonSets => self.ignore_daemonsets,
+            Flag::DeleteEmptyDirData => self.delete_emptydir_data,
+            Flag::Force => self.force,
+        }
+    }
+}
+
+/// A flag without which drain refuses some pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Flag {
+    /// `--ignore-daemonsets`.
+    IgnoreDaemonSets,
+    /// `--delete-emptydir-data`.
+    DeleteEmptyDirData,
+    /// `--force`.
+    Force,
+}
+
+impl Flag {
+    /// The flag as it is typed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::IgnoreDaemonSets => "--ignore-daemonsets",
+            Self::DeleteEmptyDirData => "--delete-emptydir-data",
+            Self::Force => "--force",
+        }
+    }
+}
+
+/// What becomes of a node once it is drained, before the next ones are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum After {
+    /// It comes back: a reboot, an upgrade in place.
+    #[default]
+    Back,
+    /// It is taken away: a pool that is replaced.
+    Gone,
+}

@@ -1,0 +1,197 @@
+//! Whether a ResourceQuota would refuse a pod that is to be created. Mirrors `pkg/quota/v1/evaluator/core/pods.go`
+//! (`Constraints`, `PodUsageFunc`, `podMatchesScopeFunc`) and `CheckRequest` of
+//! `apiserver/pkg/admission/plugin/resourcequota/controller.go`.
+
+use crate::sched::resources::{Of, Sums, requests};
+use crate::snapshot::object::Object;
+use crate::snapshot::pod::{Container, Pod, Resources};
+use crate::snapshot::quantity::Quantity;
+use crate::snapshot::{Snapshot, Str};
+use crate::wire::core::ResourceQuota;
+use std::collections::{BTreeMap, HashMap};
+
+/// By how much a plan has changed what quotas count as used, in thousandths: quota (namespace, name) and resource.
+#[derive(Debug, Clone, Default)]
+pub struct Usage(HashMap<(Str, Str), HashMap<String, i128>>);
+
+impl Usage {
+    /// Why a quota refuses the pod, naming the quota; `None` where none does.
+    pub fn refuses(&self, snapshot: &Snapshot, pod: &Pod) -> Option<String> {
+        let quotas = snapshot.quotas.in_namespace(pod.meta.ns());
+        quotas.iter().filter(|q| applies(q, pod)).find_map(|q| self.refusal(snapshot, q, pod))
+    }
+
+    fn refusal(&self, snapshot: &Snapshot, quota: &Object<ResourceQuota>, pod: &Pod) -> Option<String> {
+        let name = &quota.meta.name;
+        let hard = limits(quota);
+        if let Some(missing) = unspecified(snapshot, pod, &hard) {
+            return Some(format!("failed quota: {name}: must specify {missing}"));
+        }
+        let asked = usage(pod);
+        let mut over: Vec<(&str, i128, i128, i128)> = Vec::new();
+        for (resource, limit) in &hard {
+            let Some(wants) = asked.get(*resource).copied().filter(|w| *w > 0) else { continue };
+            let used = self.used(quota, resource);
+            if used + wants > *limit {
+                over.push((resource, wants, used, *limit));
+            }
+        }
+        if over.is_empty() {
+            return None;
+        }
+        let list = |pick: fn(&(&str, i128, i128, i128)) -> i128| {
+            over.iter().map(|o| format!("{}={}", o.0, plain(pick(o)))).collect::<Vec<_>>().join(",")
+        };
+        Some(format!(
+            "exceeded quota: {name}, requested: {}, used: {}, limited: {}",
+            list(|o| o.1),
+            list(|o| o.2),
+            list(|o| o.3)
+        ))
+    }
+
+    fn used(&self, quota: &Object<ResourceQuota>, resource: &str) -> i128 {
+        let reported = quota.status.as_ref().and_then(|s| s.used.get(resource)).and_then(|q| milli(&q.string));
+        let key = (quota.meta.namespace.clone().unwrap_or_default(), quota.meta.name.clone());
+        let change = self.0.get(&key).and_then(|u| u.get(resource)).copied().unwrap_or_default();
+        reported.unwrap_or_default() + change
+    }
+
+    /// A pod has been created.
+    pub fn take(&mut self, snapshot: &Snapshot, pod: &Pod) {
+        self.count(snapshot, pod, 1);
+    }
+
+    /// A pod is gone. One that had ended was not counted any more.
+    pub fn release(&mut self, snapshot: &Snapshot, pod: &Pod) {
+        if !pod.is_finished() {
+            self.count(snapshot, pod, -1);
+        }
+    }
+
+    fn count(&mut self, snapshot: &Snapshot, pod: &Pod, sign: i128) {
+        for quota in snapshot.quotas.in_namespace(pod.meta.ns()).iter().filter(|q| applies(q, pod)) {
+            let key = (quota.meta.namespace.clone().unwrap_or_default(), quota.meta.name.clone());
+            let used = self.0.entry(key).or_default();
+            for (resource, amount) in usage(pod) {
+                *used.entry(resource).or_default() += sign * amount;
+            }
+        }
+    }
+}
+
+fn milli(text: &str) -> Option<i128> {
+    Quantity::parse(text).map(|q| i128::from(q.milli_value()))
+}
+
+fn plain(milli: i128) -> String {
+    if milli % 1000 == 0 { (milli / 1000).to_string() } else { format!("{milli}m") }
+}
+
+fn limits(quota: &Object<ResourceQuota>) -> Vec<(&str, i128)> {
+    let hard = quota.spec.as_ref().map(|s| &s.hard);
+    hard.into_iter().flatten().filter_map(|(name, q)| Some((&**name, milli(&q.string)?))).collect()
+}
+
+/// Whether the quota's scopes take the pod in.
+fn applies(quota: &Object<ResourceQuota>, pod: &Pod) -> bool {
+    let Some(spec) = &quota.spec else { return false };
+    let named = spec.scopes.iter().all(|s| in_scope(s, "Exists", &[], pod));
+    let selected = spec.scope_selector.iter().flat_map(|s| &s.match_expressions);
+    named && selected.into_iter().all(|e| in_scope(&e.scope_name, &e.operator, &e.values, pod))
+}
+
+fn in_scope(scope: &str, operator: &str, values: &[String], pod: &Pod) -> bool {
+    match scope {
+        // Whether a pod has a deadline is not kept; pods that a drain meets for long have none.
+        "Terminating" => false,
+        "BestEffort" => is_best_effort(pod),
+        "NotBestEffort" => !is_best_effort(pod),
+        "CrossNamespacePodAffinity" => {
+            let mut terms = pod.spec.pod_affinity.iter().chain(&pod.spec.pod_anti_affinity);
+            terms.any(|t| !t.namespaces.is_empty() || t.namespace_selector.is_some())
+        }
+        "PriorityClass" => {
+            let class = pod.spec.priority_class.as_deref().unwrap_or_default();
+            let listed = values.iter().any(|v| v == class);
+            match operator {
+                "In" => listed,
+                "NotIn" => !listed,
+                "DoesNotExist" => class.is_empty(),
+                _ => !class.is_empty(),
+            }
+        }
+        _ => true,
+    }
+}
+
+/// No container asks for or limits cpu or memory. Mirrors `ComputePodQOS`.
+fn is_best_effort(pod: &Pod) -> bool {
+    let says =
+        |r: &Resources| ["cpu", "memory"].iter().any(|n| r.requests.get(n).is_some() || r.limits.get(n).is_some());
+    let all = pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    !all.map(|c| &c.resources).chain(&pod.spec.resources).any(says)
+}
+
+/// What the pod counts as, in thousandths.
+fn usage(pod: &Pod) -> BTreeMap<String, i128> {
+    let mut all: BTreeMap<String, i128> = [("pods".to_owned(), 1000), ("count/pods".to_owned(), 1000)].into();
+    // What an in-place resize sets aside is not told apart here: a new pod has none.
+    let asked: Sums = requests(pod, Of::Incoming, 0);
+    for (name, q) in asked.iter() {
+        let amount = i128::from(q.milli_value());
+        all.insert(format!("requests.{name}"), amount);
+        if !name.contains('/') {
+            all.insert(name.to_string(), amount);
+        }
+    }
+    let mut limits: BTreeMap<&Str, i128> = BTreeMap::new();
+    for c in &pod.spec.containers {
+        for (name, q) in c.resources.limits.iter() {
+            *limits.entry(name).or_default() += i128::from(q.milli_value());
+        }
+    }
+    all.extend(limits.into_iter().map(|(name, n)| (format!("limits.{name}"), n)));
+    all
+}
+
+/// What a quota on compute resources asks every container to state, and which containers do not.
+fn unspecified(snapshot: &Snapshot, pod: &Pod, hard: &[(&str, i128)]) -> Option<String> {
+    if pod.spec.resources.is_some() {
+        return None;
+    }
+    let states = |c: &Container, resource: &str| match resource {
+        "cpu" | "memory" => c.resources.requests.get(resource).is_some(),
+        _ => match resource.split_once('.') {
+            Some(("requests", name)) => c.resources.requests.get(name).is_some(),
+            Some(("limits", name)) => c.resources.limits.get(name).is_some(),
+            _ => true,
+        },
+    };
+    let asked = |resource: &str| {
+        matches!(resource, "cpu" | "memory" | "requests.cpu" | "requests.memory" | "limits.cpu" | "limits.memory")
+            && !has_default(snapshot, pod, resource)
+    };
+    let containers = || pod.spec.containers.iter().chain(&pod.spec.init_containers);
+    let mut words = Vec::new();
+    for (resource, _) in hard.iter().filter(|(r, _)| asked(r)) {
+        let silent: Vec<&str> = containers().filter(|c| !states(c, resource)).map(|c| &*c.name).collect();
+        if !silent.is_empty() {
+            words.push(format!("{resource} for: {}", silent.join(",")));
+        }
+    }
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
+/// Whether a LimitRange of the namespace fills the amount in.
+fn has_default(snapshot: &Snapshot, pod: &Pod, resource: &str) -> bool {
+    let (limit, name) = match resource.split_once('.') {
+        Some((kind, name)) => (kind == "limits", name),
+        None => (false, resource),
+    };
+    let ranges = snapshot.limit_ranges.in_namespace(pod.meta.ns()).iter();
+    ranges.filter_map(|r| r.spec.as_ref()).flat_map(|s| &s.limits).any(|item| {
+        let defaults = item.default_.contains_key(name);
+        item.type_ == "Container" && if limit { defaults } else { defaults || item.default_request.contains_key(name) }
+    })
+}
