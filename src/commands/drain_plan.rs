@@ -145,8 +145,9 @@ fn needs_of(snapshot: &Snapshot) -> Vec<Need> {
     };
     let judge = |need: &Need| match need.kind {
         // ReplicaSets say themselves how many pods they want.
-        Kind::Deployment => Need { essential: false, ..*need },
-        kind if owner(kind) => Need { essential: named(kind), ..*need },
+        Kind::Deployment => Need::helpful(need.kind, need.effect),
+        kind if owner(kind) && named(kind) => Need::essential(kind, need.effect),
+        kind if owner(kind) => Need::incidental(kind, need.effect),
         _ => *need,
     };
     NEEDS.iter().map(judge).collect()
