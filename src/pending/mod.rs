@@ -1,7 +1,12 @@
 //! Why pods are not running: where each stands, what refuses it on every node, and what would let it fit.
 
+pub mod amounts;
 pub mod detail;
+pub mod explain;
+pub mod facts;
 pub mod item;
+pub mod nomination;
+pub mod recorded;
 pub mod report;
 pub mod scheduling;
 pub mod select;

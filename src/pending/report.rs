@@ -1,10 +1,15 @@
 //! Puts the answer together, pod by pod.
 
+use super::facts::Facts;
 use super::item::{Item, Subject};
-use super::scheduling::schedule;
+use super::scheduling::{Scheduling, schedule};
 use super::select::{self, Request, Target};
-use super::stage::Stage;
+use super::stage::{Stage, rejected};
+use super::{amounts, explain, nomination, recorded};
+use crate::finding::{Code, Finding};
 use crate::sched::State;
+use crate::sched::filters::Incoming;
+use crate::shell::Kubectl;
 use crate::snapshot::Snapshot;
 use crate::snapshot::pod::Pod;
 use std::sync::Arc;
@@ -12,27 +17,70 @@ use std::sync::Arc;
 /// Why what is asked about is not running; or the name of what is not there.
 pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<Vec<Item>, Target> {
     let subjects = select::select(request, snapshot)?;
+    let kubectl = Kubectl::of(snapshot);
     Ok(subjects
         .into_iter()
         .filter_map(|s| match s {
-            Subject::Pod(p) => Some(pod(&p, snapshot, state)),
+            Subject::Pod(p) => Some(pod(&p, snapshot, state, &kubectl)),
             Subject::Workload(_) => None,
         })
         .collect())
 }
 
-fn pod(pod: &Arc<Pod>, snapshot: &Snapshot, state: &State) -> Item {
+fn pod(pod: &Arc<Pod>, snapshot: &Snapshot, state: &State, kubectl: &Kubectl) -> Item {
     let stage = Stage::of(pod);
     let mut item = Item {
         subject: Subject::Pod(pod.clone()),
         owner: snapshot.top_controller_of(&pod.meta).cloned(),
         stage,
-        asks: Vec::new(),
+        asks: amounts::asks(pod),
         scheduling: None,
         findings: Vec::new(),
     };
-    if matches!(stage, Stage::Unscheduled | Stage::Nominated) {
-        item.scheduling = Some(schedule(state, pod).0);
+    match stage {
+        Stage::Gated => item.findings.push(gated(pod)),
+        Stage::Unscheduled | Stage::Nominated => {
+            let other = recorded::scheduler(pod, snapshot);
+            let ours = &*pod.spec.scheduler_name == recorded::DEFAULT_SCHEDULER;
+            item.findings.extend(other);
+            if ours && !rejected(pod) {
+                unscheduled(pod, &mut item, state, kubectl);
+            }
+        }
+        Stage::Bound | Stage::NotCreated | Stage::Unknown => {}
     }
     item
+}
+
+fn gated(pod: &Pod) -> Finding {
+    let gates = pod.spec.scheduling_gates.join(", ");
+    Finding::new(Code::Gated, format!("scheduling gates keep the scheduler from looking at it: {gates}"))
+}
+
+fn unscheduled(pod: &Arc<Pod>, item: &mut Item, state: &State, kubectl: &Kubectl) {
+    let (mut s, diagnosis) = schedule(state, pod);
+    let facts = Facts {
+        state,
+        incoming: Incoming::new(state, pod),
+        diagnosis: &diagnosis,
+        preemption: &s.preemption,
+        groups: &s.groups,
+        owner: item.owner.as_ref(),
+        kubectl,
+    };
+    let why = explain::preemption::why(&facts);
+    item.findings.extend(explain::findings(&facts, &why));
+    item.findings.extend(nomination::stale(&facts));
+    item.findings.extend(fits_now(&s, state));
+    item.findings.extend(recorded::stale(pod, &s.message, state.snapshot()));
+    s.why = why;
+    item.scheduling = Some(s);
+}
+
+fn fits_now(s: &Scheduling, state: &State) -> Option<Finding> {
+    let names: Vec<_> = s.fits.iter().filter_map(|id| Some(state.node(*id)?.name().clone())).collect();
+    (!names.is_empty()).then(|| {
+        let on = super::facts::some(&names);
+        Finding::new(Code::FitsNow, format!("in the present state it fits on {on}: it should get a node soon"))
+    })
 }

@@ -3,8 +3,8 @@
 //! `pkg/scheduler/framework/runtime/framework.go`.
 
 use super::diagnosis::Diagnosis;
-use super::filters::{Filter, Incoming, ORDER, Prepared};
-use super::node::{NodeId, NodeInfo, PodInfo};
+use super::filters::{Filter, Incoming, ORDER, Prepared, taint_toleration};
+use super::node::{CORDON_TAINT, NodeId, NodeInfo, PodInfo};
 use super::state::State;
 use super::status::{Plugin, Reason, Status, Verdict};
 use crate::snapshot::pod::Pod;
@@ -26,7 +26,7 @@ pub struct Cycle<'a> {
 impl<'a> Cycle<'a> {
     /// Makes every filter ready for the pod.
     pub fn new(state: &'a State, pod: &Arc<Pod>) -> Self {
-        let incoming = Incoming { state, info: state.incoming(pod) };
+        let incoming = Incoming::new(state, pod);
         let mut cycle = Self { incoming, filters: Vec::new(), rejections: Vec::new(), only: None };
         for (plugin, prepare) in ORDER {
             match prepare(&cycle.incoming) {
@@ -79,6 +79,20 @@ impl<'a> Cycle<'a> {
         d
     }
 
+    /// The first node that takes the pod, in order of their numbers.
+    pub fn first_fit(&mut self) -> Option<NodeId> {
+        if self.rejection().is_some() {
+            return None;
+        }
+        let nodes = self.incoming.state.nodes();
+        nodes.iter().find(|n| !self.is_left_out(n.id) && self.refusal(n).is_none()).map(|n| n.id)
+    }
+
+    /// Whether a node takes the pod.
+    pub fn takes(&mut self, node: &NodeInfo) -> bool {
+        self.rejection().is_none() && !self.is_left_out(node.id) && self.refusal(node).is_none()
+    }
+
     /// Everything that speaks against a node: the scheduler's first refusal first, then what the other plugins say.
     pub fn explain(&mut self, node: &NodeInfo) -> Vec<Status> {
         let mut all = self.rejections.clone();
@@ -98,6 +112,12 @@ impl<'a> Cycle<'a> {
             self.count(&added, &with, -1);
             judge(&self.filters, node, &mut all);
         }
+        // The taint that follows a cordon says nothing more.
+        if all.iter().any(|s| s.plugin == Plugin::NodeUnschedulable)
+            && taint_toleration::untolerated(self.incoming.pod(), &node.node).all(|t| &*t.key == CORDON_TAINT)
+        {
+            all.retain(|s| s.plugin != Plugin::TaintToleration);
+        }
         all
     }
 
@@ -111,6 +131,18 @@ impl<'a> Cycle<'a> {
         self.count(&added, &with, -1);
         // It must fit without them too, as they may end up elsewhere.
         first.or_else(|| self.first_refusal(node))
+    }
+
+    /// The pods for which a node is held, where it would take this pod but for them.
+    pub fn held_for_others(&mut self, node: &NodeInfo) -> Option<Vec<Arc<Pod>>> {
+        let (with, added) = self.with_nominated(node);
+        if added.is_empty() {
+            return None;
+        }
+        let refused = self.first_refusal(&with).is_some();
+        self.count(&added, &with, -1);
+        let only_they = refused && self.first_refusal(node).is_none();
+        only_they.then(|| added.iter().map(|info| info.pod.clone()).collect())
     }
 
     /// The node with the pods of equal or higher priority for which it is held. They are counted in the filters too,

@@ -8,6 +8,7 @@ use super::domains::{DomainCache, Domains};
 use super::node::{NodeId, NodeInfo, PodInfo};
 use super::preempt::Preemption;
 use super::resources::{self, Of, Request};
+use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, PodSpec};
 use crate::snapshot::{Snapshot, Str};
 use std::collections::HashMap;
@@ -152,6 +153,13 @@ impl State {
     /// Takes a cordon back. False where there is no such node.
     pub fn uncordon(&mut self, node: &str) -> bool {
         self.change(node, NodeInfo::uncordon)
+    }
+
+    /// Changes a node itself: its labels, its taints. False where there is no such node.
+    pub fn change_node(&mut self, name: &str, change: impl FnOnce(&mut Node)) -> bool {
+        // Its labels decide to which domains it belongs.
+        self.domains = DomainCache::default();
+        self.change(name, |n| change(Arc::make_mut(&mut n.node)))
     }
 
     fn change(&mut self, node: &str, change: impl FnOnce(&mut NodeInfo)) -> bool {

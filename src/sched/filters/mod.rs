@@ -34,6 +34,11 @@ pub struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
+    /// A pod that looks for a node in a state.
+    pub fn new(state: &'a State, pod: &Arc<Pod>) -> Self {
+        Self { state, info: state.incoming(pod) }
+    }
+
     /// The pod.
     pub fn pod(&self) -> &Arc<Pod> {
         &self.info.pod

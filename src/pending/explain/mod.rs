@@ -1,0 +1,38 @@
+//! What the scheduler's refusals mean for one pod, in amounts and names, with what can be done.
+
+pub mod claims;
+pub mod devices;
+pub mod neighbours;
+pub mod nodes;
+pub mod preemption;
+pub mod resources;
+pub mod rollout;
+pub mod spread;
+pub mod volumes;
+
+use super::facts::Facts;
+use crate::finding::{Code, Finding};
+use crate::sched::preempt::Outcome;
+
+/// The findings for a pod that has no node: what refuses it, most nodes first, then what preemption does about it.
+pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {
+    if f.diagnosis.total == 0 {
+        return vec![Finding::new(Code::NoNodes, "the cluster has no nodes: there is nothing to schedule onto")];
+    }
+    if !f.diagnosis.fits.is_empty() {
+        return Vec::new();
+    }
+    let mut all = claims::rejection(f);
+    all.extend(resources::findings(f));
+    all.extend(nodes::findings(f));
+    all.extend(neighbours::findings(f));
+    all.extend(spread::findings(f));
+    all.extend(volumes::findings(f));
+    all.extend(devices::findings(f));
+    rollout::advise(f, &mut all);
+    all.extend(why.iter().cloned());
+    if f.preemption.outcome == Outcome::Found {
+        all.extend(preemption::consequences(f));
+    }
+    all
+}

@@ -1,0 +1,350 @@
+//! The node side: cordons, taints, selectors, names, ports.
+
+use crate::finding::{Code, Finding, Ref, Remedy, Severity};
+use crate::pending::facts::{Facts, count, some, some_nodes};
+use crate::sched::filters::{node_affinity, node_ports, taint_toleration};
+use crate::sched::node::{CORDON_TAINT, NodeInfo};
+use crate::sched::{Plugin, Reason};
+use crate::snapshot::age::age;
+use crate::snapshot::node::Taint;
+use crate::snapshot::pod::{Pod, Toleration};
+use crate::snapshot::selector::{NodeSelector, NodeTerm};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Findings about the nodes themselves.
+pub fn findings(f: &Facts<'_>) -> Vec<Finding> {
+    let mut all: Vec<Finding> = cordoned(f).into_iter().collect();
+    all.extend(taints(f));
+    all.extend(affinity(f));
+    all.extend(by_name(f));
+    all.extend(ports(f));
+    all.extend(features(f));
+    all
+}
+
+fn refs<'a>(nodes: &[&'a Arc<NodeInfo>]) -> impl Iterator<Item = Ref> + use<'a> {
+    nodes.iter().take(10).map(|n| Ref::node(n.name())).collect::<Vec<_>>().into_iter()
+}
+
+fn verb(n: usize, one: &'static str, many: &'static str) -> &'static str {
+    if n == 1 { one } else { many }
+}
+
+fn cordoned(f: &Facts<'_>) -> Option<Finding> {
+    let nodes = f.nodes_where(|r| *r == Reason::Unschedulable);
+    if nodes.is_empty() {
+        return None;
+    }
+    let roomy = f.nodes_only_refused_by(&[Plugin::NodeUnschedulable]);
+    let room = match roomy.len() {
+        0 => "; none of them would take the pod if it were uncordoned".to_owned(),
+        n if n == nodes.len() => "; all would take the pod otherwise".to_owned(),
+        _ => format!("; {} would take the pod otherwise", some_nodes(roomy.iter().copied())),
+    };
+    let room =
+        if nodes.len() == 1 && !roomy.is_empty() { "; it would take the pod otherwise".to_owned() } else { room };
+    let since = nodes.first().and_then(|n| n.node.taints.iter().find(|t| &*t.key == CORDON_TAINT)?.since);
+    let since = since.map(|t| format!(" for {}", age(t, f.snapshot().now))).unwrap_or_default();
+    let message = format!(
+        "{} {} cordoned{since}: {}{room}",
+        count(nodes.len(), "node"),
+        verb(nodes.len(), "is", "are"),
+        some_nodes(nodes.iter().copied())
+    );
+    let mut finding = Finding::new(Code::Cordoned, message).about(refs(&nodes));
+    for node in roomy.iter().take(3) {
+        let mut state = f.state.clone();
+        state.uncordon(node.name());
+        let taken = f.taken_by(&state, f.pod());
+        finding.remedies.push(Remedy {
+            text: format!("uncordon node {}", node.name()),
+            command: Some(f.kubectl.line("", &["uncordon", node.name()])),
+            undo: Some(f.kubectl.line("", &["cordon", node.name()])),
+            risk: Some(
+                "somebody cordoned it for a reason: pods may be placed where maintenance is under way".to_owned(),
+            ),
+            verified: taken.as_ref() == Some(node.name()),
+        });
+    }
+    Some(finding)
+}
+
+/// One finding for each taint that is not tolerated.
+fn taints(f: &Facts<'_>) -> Vec<Finding> {
+    let nodes = f.nodes_where(|r| *r == Reason::Taint);
+    let mut by_taint: BTreeMap<(String, bool), (Taint, Vec<&Arc<NodeInfo>>)> = BTreeMap::new();
+    for node in nodes {
+        for taint in taint_toleration::untolerated(f.pod(), &node.node) {
+            if node.node.unschedulable && &*taint.key == CORDON_TAINT {
+                continue;
+            }
+            let key = (taint.to_string(), is_lost(&taint.key));
+            by_taint.entry(key).or_insert_with(|| (taint.clone(), Vec::new())).1.push(node);
+        }
+    }
+    by_taint.into_values().map(|(taint, nodes)| tainted(f, &taint, &nodes)).collect()
+}
+
+fn is_lost(key: &str) -> bool {
+    matches!(key, "node.kubernetes.io/not-ready" | "node.kubernetes.io/unreachable")
+}
+
+fn tainted(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>]) -> Finding {
+    let names = some_nodes(nodes.iter().copied());
+    let n = nodes.len();
+    let now = f.snapshot().now;
+    let since = |n: &NodeInfo| {
+        let ready = n.node.condition("Ready").and_then(|c| c.since);
+        taint.since.or(ready).map(|t| format!(" for {}", age(t, now))).unwrap_or_default()
+    };
+    let since = nodes.first().map(|n| since(n)).unwrap_or_default();
+    let mut finding = if is_lost(&taint.key) {
+        let state = if taint.key.ends_with("not-ready") { "not Ready (not-ready)" } else { "unreachable" };
+        let heard = nodes.first().and_then(|n| n.node.heartbeat);
+        let heard = heard.map(|t| format!("; last heard of {} ago", age(t, now))).unwrap_or_default();
+        let message = format!("{} {} {state}{since}: {names}{heard}", count(n, "node"), verb(n, "is", "are"));
+        Finding::new(Code::NodeNotReady, message)
+    } else {
+        let what = meaning(&taint.key).map(|m| format!(", {m}")).unwrap_or_default();
+        let message = format!(
+            "{} {} the taint {taint}, which the pod does not tolerate: {names}{what}{}",
+            count(n, "node"),
+            verb(n, "has", "have"),
+            remover(f, &taint.key)
+        );
+        Finding::new(Code::Taint, message)
+    }
+    .about(refs(nodes));
+    if !taint.key.starts_with("node.kubernetes.io/") && !taint.key.starts_with("node.cloudprovider.kubernetes.io/") {
+        finding.remedies.extend(tolerate(f, taint));
+        finding.remedies.extend(untaint(f, taint, nodes));
+    }
+    finding
+}
+
+/// What Kubernetes' own taints mean.
+fn meaning(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "node.kubernetes.io/memory-pressure" => "as its kubelet reports memory pressure",
+        "node.kubernetes.io/disk-pressure" => "as its kubelet reports disk pressure",
+        "node.kubernetes.io/pid-pressure" => "as its kubelet is short of process numbers",
+        "node.kubernetes.io/network-unavailable" => "as its network is not set up",
+        "node.kubernetes.io/out-of-service" => "as somebody declared it out of service",
+        "node.cloudprovider.kubernetes.io/uninitialized" => "until the cloud controller manager has initialised it",
+        "node.cloudprovider.kubernetes.io/shutdown" => "as the cloud has shut it down",
+        "node-role.kubernetes.io/control-plane" | "node-role.kubernetes.io/master" => "as it runs the control plane",
+        "ToBeDeletedByClusterAutoscaler" => "as the cluster autoscaler is removing it",
+        "karpenter.sh/disrupted" | "karpenter.sh/disruption" => "as Karpenter is removing it",
+        _ => return None,
+    })
+}
+
+/// The component that takes a taint off, and whether it runs.
+fn remover(f: &Facts<'_>, key: &str) -> String {
+    if key != "node.cloudprovider.kubernetes.io/uninitialized" {
+        return String::new();
+    }
+    let removers = f.snapshot().pods.iter().filter(|p| p.meta.name.contains("cloud-controller"));
+    let waiting: Vec<String> = removers.filter(|p| p.node.is_none()).map(|p| p.meta.path()).collect();
+    match waiting.is_empty() {
+        true => String::new(),
+        false => format!("; the cloud controller that would take it off has no node itself: {}", some(waiting)),
+    }
+}
+
+fn tolerate(f: &Facts<'_>, taint: &Taint) -> Option<Remedy> {
+    let pod = f.pod_with(|spec| {
+        let new = Toleration {
+            key: taint.key.clone(),
+            operator: "Equal".into(),
+            value: taint.value.clone(),
+            effect: taint.effect.clone(),
+            seconds: None,
+        };
+        spec.tolerations = spec.tolerations.iter().cloned().chain([new]).collect();
+    });
+    let node = f.taken_by(f.state, &pod)?;
+    let whose = f.owner.map_or_else(|| "the pod".to_owned(), |w| format!("{} {}", w.kind, w.meta.path()));
+    Some(Remedy {
+        text: format!("tolerate {taint} (spec.tolerations of {whose}): then {node} takes it"),
+        risk: Some("the taint keeps pods away on purpose".to_owned()),
+        verified: true,
+        ..Remedy::default()
+    })
+}
+
+fn untaint(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>]) -> Option<Remedy> {
+    let alone = f.nodes_only_refused_by(&[Plugin::TaintToleration]);
+    let node = nodes.iter().find(|n| alone.iter().any(|a| a.id == n.id))?;
+    let mut state = f.state.clone();
+    state.change_node(node.name(), |n| {
+        n.taints = n.taints.iter().filter(|t| t.to_string() != taint.to_string()).cloned().collect();
+    });
+    let taken = f.taken_by(&state, f.pod())?;
+    let spec = taint.to_string();
+    Some(Remedy {
+        text: format!("take the taint {taint} off node {}: then {taken} takes it", node.name()),
+        command: Some(f.kubectl.line("", &["taint", "nodes", node.name(), &format!("{spec}-")])),
+        undo: Some(f.kubectl.line("", &["taint", "nodes", node.name(), &spec])),
+        risk: Some("other pods may go there too".to_owned()),
+        verified: true,
+    })
+}
+
+/// What a required node affinity demands, in words.
+pub fn terms(selector: &NodeSelector) -> String {
+    let term = |t: &NodeTerm| {
+        let all = t.labels.iter().chain(&t.fields).map(ToString::to_string);
+        all.collect::<Vec<_>>().join(" and ")
+    };
+    selector.0.iter().map(term).collect::<Vec<_>>().join(", or ")
+}
+
+fn affinity(f: &Facts<'_>) -> Option<Finding> {
+    let refused = |s: &crate::sched::Status| s.plugin == Plugin::NodeAffinity;
+    let mut nodes: Vec<&Arc<NodeInfo>> = f
+        .first_refusals()
+        .filter(|(s, _)| refused(s))
+        .flat_map(|(_, g)| g.nodes.iter().filter_map(|id| f.node(*id)))
+        .collect();
+    nodes.sort_by_key(|n| n.id);
+    if nodes.is_empty() || f.diagnosis.rejection.is_some() {
+        return None;
+    }
+    let pod = f.pod();
+    let by_daemon = pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet");
+    if let (Some(words), true) = (&pod.spec.node_affinity, f.diagnosis.left_out.is_some()) {
+        let whose = if by_daemon { "a DaemonSet's pod for" } else { "bound by name to" };
+        let message = format!(
+            "the pod is {whose} one node ({}): {} left out",
+            terms(words),
+            if nodes.len() == 1 { "the other is".to_owned() } else { format!("the {} others are", nodes.len()) }
+        );
+        let severity = if by_daemon { Severity::Info } else { Severity::Error };
+        return Some(Finding::new(Code::NodeAffinity, message).about(refs(&nodes)).severity(severity));
+    }
+    let message = format!(
+        "{} {} the pod's rules: {}",
+        count(nodes.len(), "node"),
+        verb(nodes.len(), "does not match", "do not match"),
+        mismatches(pod, &nodes)
+    );
+    let mut finding = Finding::new(Code::NodeAffinity, message).about(refs(&nodes));
+    finding.remedies.extend(relabel(f));
+    Some(finding)
+}
+
+/// Which rule rules out which nodes.
+fn mismatches(pod: &Pod, nodes: &[&Arc<NodeInfo>]) -> String {
+    let mut parts = Vec::new();
+    for (key, value) in pod.spec.node_selector.iter() {
+        let wrong: Vec<&&Arc<NodeInfo>> = nodes.iter().filter(|n| n.node.meta.labels.get(key) != Some(value)).collect();
+        if wrong.is_empty() {
+            continue;
+        }
+        let mut found: Vec<&str> = wrong.iter().filter_map(|n| n.node.meta.labels.get(key)).map(|v| &**v).collect();
+        found.sort_unstable();
+        found.dedup();
+        let there = match found.is_empty() {
+            true => "they lack the label".to_owned(),
+            false => format!("they have {}", some(found)),
+        };
+        parts.push(format!("it selects {key}={value}, and {there} ({})", some_nodes(wrong.into_iter().copied())));
+    }
+    if let Some(affinity) = &pod.spec.node_affinity {
+        let wrong: Vec<&&Arc<NodeInfo>> =
+            nodes.iter().filter(|n| !affinity.matches(n.name(), &n.node.meta.labels)).collect();
+        if !wrong.is_empty() {
+            parts.push(format!("it requires {} ({})", terms(affinity), some_nodes(wrong.into_iter().copied())));
+        }
+    }
+    parts.join("; ")
+}
+
+/// Labels of a node nothing else speaks against.
+fn relabel(f: &Facts<'_>) -> Option<Remedy> {
+    let pod = f.pod();
+    if pod.spec.node_selector.is_empty() || pod.spec.node_affinity.is_some() {
+        return None;
+    }
+    let alone = f.nodes_only_refused_by(&[Plugin::NodeAffinity]);
+    let node = *alone.first()?;
+    let missing: Vec<(String, String)> = pod
+        .spec
+        .node_selector
+        .iter()
+        .filter(|(k, v)| node.node.meta.labels.get(k) != Some(v))
+        .map(|(k, v)| (k.to_string(), v.to_string()))
+        .collect();
+    let mut state = f.state.clone();
+    state.change_node(node.name(), |n| {
+        for (k, v) in &missing {
+            n.meta.labels = n.meta.labels.with(k, v);
+        }
+    });
+    debug_assert!(state.node_named(node.name()).is_some_and(|n| node_affinity::matches(pod, &n.node)));
+    let taken = f.taken_by(&state, pod)?;
+    let pairs: Vec<String> = missing.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    let mut args = vec!["label", "node", &**node.name()];
+    args.extend(pairs.iter().map(|p| &**p));
+    let overwrites = missing.iter().any(|(k, _)| node.node.meta.labels.has(k));
+    if overwrites {
+        args.push("--overwrite");
+    }
+    Some(Remedy {
+        text: format!("label node {} {}: then {taken} takes it", node.name(), pairs.join(" ")),
+        command: Some(f.kubectl.line("", &args)),
+        risk: Some("labels may say what a node is: other pods are drawn there too".to_owned()),
+        verified: true,
+        ..Remedy::default()
+    })
+}
+
+fn by_name(f: &Facts<'_>) -> Option<Finding> {
+    let nodes = f.nodes_where(|r| *r == Reason::NodeName);
+    let name = f.pod().node.as_ref()?;
+    (!nodes.is_empty())
+        .then(|| Finding::new(Code::NodeName, format!("the pod names node {name} itself")).about(refs(&nodes)))
+}
+
+fn ports(f: &Facts<'_>) -> Option<Finding> {
+    let nodes = f.nodes_where(|r| *r == Reason::Ports);
+    if nodes.is_empty() {
+        return None;
+    }
+    let mut wanted: Vec<String> = Vec::new();
+    let mut takers: Vec<String> = Vec::new();
+    let mut objects: Vec<Ref> = refs(&nodes).collect();
+    for node in &nodes {
+        for (port, taker) in node_ports::conflicts(f.pod(), node) {
+            let port = format!("{}/{}", port.port, port.protocol);
+            if !wanted.contains(&port) {
+                wanted.push(port);
+            }
+            let path = format!("{} ({})", taker.meta.path(), node.name());
+            if !takers.contains(&path) {
+                takers.push(path);
+                objects.push(Ref::pod(taker));
+            }
+        }
+    }
+    let why = if f.pod().spec.host_network { ", as the pod uses the node's network" } else { "" };
+    let message = format!(
+        "host port {} is taken on {}{why}: by {}",
+        wanted.join(", "),
+        if nodes.len() == 1 { "1 node".to_owned() } else { count(nodes.len(), "node") },
+        some(takers)
+    );
+    objects.truncate(20);
+    Some(Finding::new(Code::HostPort, message).about(objects))
+}
+
+fn features(f: &Facts<'_>) -> Option<Finding> {
+    let nodes = f.nodes_where(|r| *r == Reason::DeclaredFeatures);
+    (!nodes.is_empty()).then(|| {
+        let names = some_nodes(nodes.iter().copied());
+        let message = format!("the kubelet of {names} does not declare a feature that the pod needs");
+        Finding::new(Code::NodeAffinity, message).about(refs(&nodes))
+    })
+}

@@ -1,0 +1,86 @@
+//! What the pod itself says: its recorded condition and events, and whether they are still true.
+
+use super::facts::some;
+use crate::finding::{Code, Finding};
+use crate::snapshot::Snapshot;
+use crate::snapshot::age::age;
+use crate::snapshot::pod::{Pod, Truth};
+
+/// The scheduler's recorded words.
+pub fn condition(pod: &Pod) -> Option<&str> {
+    let condition = pod.condition("PodScheduled").filter(|c| c.status != Truth::True && !c.message.is_empty());
+    condition.map(|c| &*c.message)
+}
+
+/// The first sentence of a scheduler's message: what the filters say, without what preemption says.
+fn first_sentence(message: &str) -> &str {
+    match message.split_once(". ") {
+        Some((first, _)) => &message[..=first.len()],
+        None => message,
+    }
+}
+
+/// The recorded words, where they are not what the scheduler would write now.
+pub fn stale(pod: &Pod, message: &str, snapshot: &Snapshot) -> Option<Finding> {
+    let recorded = condition(pod)?;
+    if recorded == message || recorded == first_sentence(message) {
+        return None;
+    }
+    let since = pod.condition("PodScheduled").and_then(|c| c.since);
+    let ago = since.map(|t| format!(" ({} ago)", age(t, snapshot.now))).unwrap_or_default();
+    let now = if message.is_empty() { "it would fit" } else { "the scheduler would say something else" };
+    let text = format!("what is recorded{ago} speaks of an earlier state, in which {recorded:?} held; now {now}");
+    Some(Finding::new(Code::StaleCondition, text))
+}
+
+/// Whether the scheduler has said anything about the pod.
+fn was_seen(pod: &Pod, snapshot: &Snapshot) -> bool {
+    pod.condition("PodScheduled").is_some()
+        || snapshot.events_about("Pod", pod.meta.ns(), &pod.meta.name).next().is_some()
+}
+
+/// The name of kube-scheduler's default profile.
+pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+/// A pod without a node is given this long, in seconds, before it is wondered at that no scheduler has looked at it.
+const PATIENCE: i64 = 60;
+
+/// Which scheduler the pod waits for, where that is not kube-scheduler, or where none seems to run.
+pub fn scheduler(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
+    let name = &*pod.spec.scheduler_name;
+    let seen = was_seen(pod, snapshot);
+    let age = pod.meta.created.map_or(0, |t| snapshot.now.duration_since(t).as_secs());
+    if name == DEFAULT_SCHEDULER {
+        let message = "no scheduler has looked at it: it has no condition and no event. Does kube-scheduler run?";
+        let known = snapshot.coverage.has(crate::snapshot::Kind::Event);
+        return (!seen && known && age > PATIENCE).then(|| Finding::new(Code::NoScheduler, message));
+    }
+    let runs = |p: &&std::sync::Arc<Pod>| p.node.is_some() && *p.spec.scheduler_name == *name;
+    if seen || snapshot.pods.iter().any(|p| runs(&p)) {
+        let message =
+            format!("it is looked after by scheduler {name}, not by kube-scheduler: what that one says counts");
+        return Some(Finding::new(Code::OtherScheduler, message));
+    }
+    let near = snapshot.pods.iter().filter(|p| p.meta.name.contains(name)).map(|p| p.meta.path());
+    let near: Vec<String> = near.take(3).collect();
+    let near = if near.is_empty() { String::new() } else { format!(" (there is {})", some(near)) };
+    let message =
+        format!("it asks for scheduler {name}, and nothing of that name has looked at it or at any other pod{near}");
+    Some(Finding::new(Code::NoScheduler, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sentence_ends_in_its_period() {
+        for (message, want) in [
+            ("0/1 nodes are available: 1 Too many pods. preemption: x.", "0/1 nodes are available: 1 Too many pods."),
+            ("0/1 nodes are available: 1 Too many pods.", "0/1 nodes are available: 1 Too many pods."),
+            ("", ""),
+        ] {
+            assert_eq!(first_sentence(message), want);
+        }
+    }
+}
