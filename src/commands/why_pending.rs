@@ -2,7 +2,7 @@
 
 use crate::cli::{Answer, Global, Scope};
 use crate::error::{Failure, Kind as Fault, Result};
-use crate::pending::{self, Request, Target};
+use crate::pending::{self, Item, Request, Target};
 use crate::render::{self, Format};
 use crate::report::pending::PendingReport;
 use crate::report::{Document, Need};
@@ -65,6 +65,7 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
     let snapshot = global.read(NEEDS, &Scope::All)?;
     let state = State::new(&snapshot);
     let items = pending::pending(&request, &snapshot, &state).map_err(|t| not_found(&t, &request))?;
+    let status = if args.exit_code && items.iter().any(Item::is_stuck) { 2 } else { 0 };
     let body = PendingReport::new(items, &state, request.node_by_node());
     let document = Document::new("PendingReport", &snapshot, NEEDS, Timestamp::now(), body);
     let text = match global.output.unwrap_or_default() {
@@ -72,7 +73,7 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
         Format::Yaml => render::yaml(&document)?,
         Format::Text | Format::Wide | Format::Name => render::json(&document)?,
     };
-    Ok(Answer::new(text))
+    Ok(Answer { text, warnings: super::age_warning(&snapshot), status })
 }
 
 fn request(args: &WhyPendingArgs, global: &Global) -> Result<Request> {

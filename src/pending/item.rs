@@ -2,7 +2,7 @@
 
 use super::scheduling::Scheduling;
 use super::stage::Stage;
-use crate::finding::Finding;
+use crate::finding::{Code, Finding, Severity};
 use crate::snapshot::meta::Meta;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
@@ -46,8 +46,26 @@ pub struct Item {
     pub stage: Stage,
     /// What the pod demands, in short phrases.
     pub asks: Vec<String>,
+    /// How many pods a workload lacks.
+    pub missing: usize,
     /// What the scheduler makes of it; `None` for a workload, and for a pod that has its node.
     pub scheduling: Option<Scheduling>,
     /// Everything that matters.
     pub findings: Vec<Finding>,
+}
+
+impl Item {
+    /// Whether neither a node nor preemption helps: somebody has to do something.
+    pub fn is_stuck(&self) -> bool {
+        match (&self.scheduling, self.stage) {
+            (Some(s), _) => s.fits.is_empty() && s.preemption.chosen.is_none() && !self.waits_for_victims(),
+            (None, Stage::NotCreated | Stage::Gated | Stage::Unscheduled) => true,
+            (None, Stage::Bound | Stage::Nominated) => self.findings.iter().any(|f| f.severity == Severity::Error),
+            (None, Stage::Unknown) => false,
+        }
+    }
+
+    fn waits_for_victims(&self) -> bool {
+        self.findings.iter().any(|f| f.code == Code::NominatedWaits)
+    }
 }

@@ -1,6 +1,8 @@
 //! Why pods are not running: where each stands, what refuses it on every node, and what would let it fit.
 
+pub mod admission;
 pub mod amounts;
+pub mod creation;
 pub mod detail;
 pub mod explain;
 pub mod facts;
@@ -11,6 +13,7 @@ pub mod report;
 pub mod scheduling;
 pub mod select;
 pub mod stage;
+pub mod startup;
 
 pub use item::{Item, Subject};
 pub use report::pending;

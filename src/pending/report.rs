@@ -5,13 +5,14 @@ use super::item::{Item, Subject};
 use super::scheduling::{Scheduling, schedule};
 use super::select::{self, Request, Target};
 use super::stage::{Stage, rejected};
-use super::{amounts, explain, nomination, recorded};
+use super::{amounts, creation, explain, nomination, recorded, startup};
 use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::sched::filters::Incoming;
 use crate::shell::Kubectl;
 use crate::snapshot::Snapshot;
 use crate::snapshot::pod::Pod;
+use crate::snapshot::workload::Workload;
 use std::sync::Arc;
 
 /// Why what is asked about is not running; or the name of what is not there.
@@ -22,7 +23,7 @@ pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<
         .into_iter()
         .filter_map(|s| match s {
             Subject::Pod(p) => Some(pod(&p, snapshot, state, &kubectl)),
-            Subject::Workload(_) => None,
+            Subject::Workload(w) => workload(&w, request, snapshot, &kubectl),
         })
         .collect())
 }
@@ -34,6 +35,7 @@ fn pod(pod: &Arc<Pod>, snapshot: &Snapshot, state: &State, kubectl: &Kubectl) ->
         owner: snapshot.top_controller_of(&pod.meta).cloned(),
         stage,
         asks: amounts::asks(pod),
+        missing: 0,
         scheduling: None,
         findings: Vec::new(),
     };
@@ -47,9 +49,27 @@ fn pod(pod: &Arc<Pod>, snapshot: &Snapshot, state: &State, kubectl: &Kubectl) ->
                 unscheduled(pod, &mut item, state, kubectl);
             }
         }
-        Stage::Bound | Stage::NotCreated | Stage::Unknown => {}
+        Stage::Bound => item.findings = startup::findings(pod, snapshot),
+        Stage::NotCreated | Stage::Unknown => {}
     }
     item
+}
+
+/// A workload that lacks pods. Among all of a namespace only those of which a cause is seen.
+fn workload(w: &Arc<Workload>, request: &Request, snapshot: &Snapshot, kubectl: &Kubectl) -> Option<Item> {
+    let lacking = creation::lacking(w, snapshot, kubectl)?;
+    if request.targets.is_empty() && lacking.findings.is_empty() {
+        return None;
+    }
+    Some(Item {
+        subject: Subject::Workload(w.clone()),
+        owner: None,
+        stage: Stage::NotCreated,
+        asks: Vec::new(),
+        missing: lacking.missing,
+        scheduling: None,
+        findings: lacking.findings,
+    })
 }
 
 fn gated(pod: &Pod) -> Finding {

@@ -35,6 +35,9 @@ pub struct PendingItem {
     pub age_seconds: Option<i64>,
     /// How far it came.
     pub stage: &'static str,
+    /// How many pods a workload lacks; absent for a pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<usize>,
     /// What the pod itself demands, in short phrases: `2 cpu`, `tolerates gpu` …
     pub asks: Vec<String>,
     /// What the scheduler says; absent for a workload and for a pod that has its node.
@@ -167,6 +170,7 @@ impl PendingItem {
             priority: pod.as_ref().map_or(0, |p| p.priority()),
             age_seconds: meta.created.map(|t| now.duration_since(t).as_secs()),
             stage: item.stage.as_str(),
+            missing: pod.is_none().then_some(item.missing),
             asks: item.asks,
             scheduler: pod.as_ref().map(|pod| SchedulerSays::new(scheduling, pod, state, detailed)),
             preemption: scheduling.map(|s| PreemptionSays::new(s, state)),

@@ -73,13 +73,13 @@ fn cordoned(f: &Facts<'_>) -> Option<Finding> {
 /// One finding for each taint that is not tolerated.
 fn taints(f: &Facts<'_>) -> Vec<Finding> {
     let nodes = f.nodes_where(|r| *r == Reason::Taint);
-    let mut by_taint: BTreeMap<(String, bool), (Taint, Vec<&Arc<NodeInfo>>)> = BTreeMap::new();
+    let mut by_taint: BTreeMap<String, (Taint, Vec<&Arc<NodeInfo>>)> = BTreeMap::new();
     for node in nodes {
         for taint in taint_toleration::untolerated(f.pod(), &node.node) {
             if node.node.unschedulable && &*taint.key == CORDON_TAINT {
                 continue;
             }
-            let key = (taint.to_string(), is_lost(&taint.key));
+            let key = taint.to_string();
             by_taint.entry(key).or_insert_with(|| (taint.clone(), Vec::new())).1.push(node);
         }
     }

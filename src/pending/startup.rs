@@ -1,0 +1,227 @@
+//! A pod that has its node and has not started: images, configuration, init containers, volumes, the sandbox, or a
+//! kubelet that rejects it.
+
+use super::facts::some;
+use super::stage::rejected;
+use crate::finding::{Code, Finding, Ref};
+use crate::snapshot::Snapshot;
+use crate::snapshot::age::age;
+use crate::snapshot::event::Event;
+use crate::snapshot::pod::{Container, ContainerState, ContainerStatus, Pod};
+use std::sync::Arc;
+
+/// What keeps a pod with a node from starting.
+pub fn findings(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
+    let mut all = Vec::new();
+    if pod.is_terminating() {
+        all.push(Finding::new(Code::Terminating, format!("it is being deleted{}", held(pod))));
+    }
+    if rejected(pod) {
+        all.push(rejection(pod, snapshot));
+        return all;
+    }
+    if let Some(lost) = node(pod, snapshot) {
+        all.push(lost);
+        return all;
+    }
+    all.extend(containers(pod, snapshot));
+    let not_running = pod.status.containers.iter().all(|c| !matches!(c.state, ContainerState::Running(_)));
+    if not_running {
+        all.extend(volumes(pod, snapshot, &all));
+        all.extend(sandbox(pod, snapshot));
+    }
+    all
+}
+
+fn held(pod: &Pod) -> String {
+    if pod.meta.finalizers.is_empty() {
+        String::new()
+    } else {
+        format!(", and held by finalizer {}", pod.meta.finalizers.join(", "))
+    }
+}
+
+fn node_name(pod: &Pod) -> &str {
+    pod.node.as_deref().unwrap_or_default()
+}
+
+fn node(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
+    let name = node_name(pod);
+    let Some(node) = snapshot.nodes.named("", name) else {
+        let message = format!("it is bound to node {name}, and there is no such node: no kubelet will start it");
+        return Some(Finding::new(Code::NodeName, message).about([Ref::node(name)]));
+    };
+    (!node.is_ready()).then(|| {
+        let since = node.condition("Ready").and_then(|c| c.since);
+        let since = since.map(|t| format!(" for {}", age(t, snapshot.now))).unwrap_or_default();
+        let message = format!("its node {name} has not been Ready{since}: its kubelet does not start it");
+        Finding::new(Code::NodeNotReady, message).about([Ref::node(name)])
+    })
+}
+
+fn rejection(pod: &Pod, snapshot: &Snapshot) -> Finding {
+    let reason = pod.status.reason.as_deref().unwrap_or_default();
+    let said = pod.status.message.as_deref().unwrap_or_default();
+    let statics = snapshot.pods_on(node_name(pod)).filter(|p| p.is_mirror() && !p.is_finished());
+    let statics: Vec<String> = statics.map(|p| p.meta.path()).collect();
+    let taken = if statics.is_empty() || !reason.starts_with("OutOf") {
+        String::new()
+    } else {
+        format!("; static pods there, which no scheduler counts before they run: {}", some(statics))
+    };
+    let message = format!(
+        "the kubelet of node {} rejected it ({reason}): {said}{taken}; this pod will never start, its controller makes another",
+        node_name(pod)
+    );
+    Finding::new(Code::KubeletReject, message).about([Ref::node(node_name(pod))])
+}
+
+fn containers(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for status in &pod.status.init_containers {
+        let spec = pod.spec.init_containers.iter().find(|c| c.name == status.name);
+        all.extend(waiting(pod, status, spec).or_else(|| init(pod, status, spec, snapshot)));
+    }
+    for status in &pod.status.containers {
+        let spec = pod.spec.containers.iter().find(|c| c.name == status.name);
+        all.extend(waiting(pod, status, spec));
+    }
+    all
+}
+
+/// What a container that has not started waits for.
+fn waiting(pod: &Pod, status: &ContainerStatus, spec: Option<&Container>) -> Option<Finding> {
+    let ContainerState::Waiting { reason, message } = &status.state else { return None };
+    let name = &status.name;
+    let node = node_name(pod);
+    let said = if message.is_empty() { String::new() } else { format!(" ({message})") };
+    let image = spec.map_or("", |c| &c.image);
+    let finding = match &**reason {
+        "ErrImagePull"
+        | "ImagePullBackOff"
+        | "ErrImageNeverPull"
+        | "InvalidImageName"
+        | "ImageInspectError"
+        | "RegistryUnavailable"
+        | "SignatureValidationFailed" => {
+            let message = format!("node {node} cannot pull image {image} of container {name}: {reason}{said}");
+            Finding::new(Code::ImagePull, message)
+        }
+        "CreateContainerConfigError" => {
+            let message = format!("container {name} cannot be configured on node {node}: {reason}{said}");
+            Finding::new(Code::ConfigMissing, message)
+        }
+        "CreateContainerError" | "RunContainerError" | "StartError" | "PreStartHookError" | "PostStartHookError" => {
+            let message = format!("container {name} cannot be started on node {node}: {reason}{said}");
+            Finding::new(Code::Sandbox, message)
+        }
+        _ => return None,
+    };
+    Some(finding.about([Ref::pod(pod), Ref::node(node)]))
+}
+
+fn init(pod: &Pod, status: &ContainerStatus, spec: Option<&Container>, snapshot: &Snapshot) -> Option<Finding> {
+    let (name, node) = (&status.name, node_name(pod));
+    let last = status.last.as_ref().map(|t| format!(", last with exit code {} ({})", t.exit_code, t.reason));
+    let again = if status.restarts > 0 { format!(" {} times", status.restarts) } else { String::new() };
+    let message = match &status.state {
+        ContainerState::Waiting { reason, message } if &**reason == "CrashLoopBackOff" => {
+            format!(
+                "init container {name} fails again and again{again} on node {node}{} ({message}); the others wait for it",
+                last.unwrap_or_default()
+            )
+        }
+        ContainerState::Terminated(t) if t.exit_code != 0 => {
+            format!(
+                "init container {name} ended with exit code {} ({}){again} on node {node}; the others wait for it",
+                t.exit_code, t.reason
+            )
+        }
+        ContainerState::Running(since) if !spec.is_some_and(|c| c.sidecar) => {
+            let since = since.map(|t| format!(" for {}", age(t, snapshot.now))).unwrap_or_default();
+            format!("init container {name} has run{since} on node {node}; the others wait until it ends")
+        }
+        ContainerState::Running(_) if status.started == Some(false) => {
+            format!("sidecar {name} has not passed its startup probe on node {node}; the others wait for it")
+        }
+        _ => return None,
+    };
+    Some(Finding::new(Code::Init, message).about([Ref::pod(pod)]))
+}
+
+/// The newest event of some reasons about the pod.
+fn newest<'a>(pod: &'a Pod, snapshot: &'a Snapshot, reasons: &'a [&str]) -> Option<&'a Arc<Event>> {
+    let events = snapshot.events_about("Pod", pod.meta.ns(), &pod.meta.name);
+    events.filter(|e| reasons.contains(&&*e.reason)).max_by_key(|e| e.last_seen)
+}
+
+fn said(event: &Event, snapshot: &Snapshot) -> String {
+    let ago = event.last_seen.map(|t| format!("{} ago", age(t, snapshot.now)));
+    let times = if event.count > 1 { format!(", {} times", event.count) } else { String::new() };
+    format!("{} ({}{times})", event.message, ago.unwrap_or_default())
+}
+
+fn volumes(pod: &Pod, snapshot: &Snapshot, found: &[Finding]) -> Vec<Finding> {
+    let node = node_name(pod);
+    let mut all = Vec::new();
+    let elsewhere = attached_elsewhere(pod, snapshot);
+    let attach = newest(pod, snapshot, &["FailedAttachVolume"]);
+    let mount = newest(pod, snapshot, &["FailedMount", "FailedMapVolume"]);
+    let missing_config = mount.filter(|e| {
+        (e.message.contains("secret") || e.message.contains("configmap")) && e.message.contains("not found")
+    });
+    if let Some(e) = missing_config
+        && !found.iter().any(|f| f.code == Code::ConfigMissing)
+    {
+        let message = format!("a volume of its cannot be filled on node {node}: {}", said(e, snapshot));
+        all.push(Finding::new(Code::ConfigMissing, message).about([Ref::pod(pod)]));
+    }
+    let event = attach.or(mount.filter(|_| missing_config.is_none()));
+    let words = match (event, elsewhere.is_empty()) {
+        (None, true) => return all,
+        (Some(e), true) => said(e, snapshot),
+        (None, false) => elsewhere.join("; "),
+        (Some(e), false) => format!("{}; {}", elsewhere.join("; "), said(e, snapshot)),
+    };
+    let what = if attach.is_some() || event.is_none() { "attached to" } else { "mounted on" };
+    let message = format!("a volume cannot be {what} node {node}: {words}");
+    all.push(Finding::new(Code::VolumeAttach, message).about([Ref::pod(pod), Ref::node(node)]));
+    all
+}
+
+/// Volumes of the pod that only one node may have, and that are attached to another.
+fn attached_elsewhere(pod: &Pod, snapshot: &Snapshot) -> Vec<String> {
+    let mut words = Vec::new();
+    for r in crate::sched::filters::claims::claims_of(pod) {
+        let Some(claim) = snapshot.claims.named(pod.meta.ns(), &r.name) else { continue };
+        let volume = crate::sched::filters::claims::volume_name(claim);
+        let modes = claim.spec.as_ref().map(|s| &*s.access_modes).unwrap_or_default();
+        let shared = modes.iter().any(|m| m == "ReadWriteMany" || m == "ReadOnlyMany");
+        if shared || volume.is_empty() {
+            continue;
+        }
+        let of = |a: &&crate::wire::storage::VolumeAttachmentSpec| {
+            a.node_name != node_name(pod)
+                && a.source.as_ref().and_then(|s| s.persistent_volume_name.as_deref()) == Some(volume)
+        };
+        for a in snapshot.volume_attachments.iter().filter_map(|a| a.spec.as_ref()).filter(of) {
+            let users =
+                snapshot.pods_on(&a.node_name).filter(|p| !p.is_finished() && p.meta.namespace == pod.meta.namespace);
+            let users: Vec<String> = users
+                .filter(|p| crate::sched::filters::claims::claims_of(p).any(|c| c.name == r.name))
+                .map(|p| format!("{}{}", p.meta.name, if p.is_terminating() { ", which is being deleted" } else { "" }))
+                .collect();
+            let lost = snapshot.nodes.named("", &a.node_name).is_some_and(|n| !n.is_ready());
+            let state = if lost { ", whose kubelet does not answer" } else { "" };
+            let used = if users.is_empty() { String::new() } else { format!(", used there by {}", some(users)) };
+            words.push(format!("{volume} (claim {}) is still attached to node {}{state}{used}", r.name, a.node_name));
+        }
+    }
+    words
+}
+
+fn sandbox(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
+    let event = newest(pod, snapshot, &["FailedCreatePodSandBox", "NetworkNotReady", "FailedPodSandBoxStatus"])?;
+    let message = format!("its sandbox cannot be set up on node {}: {}", node_name(pod), said(event, snapshot));
+    Some(Finding::new(Code::Sandbox, message).about([Ref::pod(pod), Ref::node(node_name(pod))]))
+}
