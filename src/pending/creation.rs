@@ -215,7 +215,7 @@ fn stateful_set(workload: &Arc<Workload>, snapshot: &Snapshot) -> Option<Lacking
     let first = missing.first().copied()?;
     if d.0.pod_management_policy != "Parallel" {
         // Ordinals before the missing one must be Ready first.
-        let before = ordinals.clone().take_while(|o| *o < first).filter_map(find).find(|p| !p.is_ready());
+        let before = ordinals.take_while(|o| *o < first).filter_map(find).find(|p| !p.is_ready());
         if let Some(p) = before {
             let why = crate::snapshot::pod_state::why_not_ready(snapshot, p).map(|w| format!(": {}", w.text));
             let message = format!(
