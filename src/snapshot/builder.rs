@@ -293,7 +293,9 @@ impl Builder {
     /// The controllers of pods and workloads that are of no known kind and not among the objects: their scale has to
     /// be asked for. Namespace and reference, each once.
     pub fn unknown_owners(&self) -> Vec<(String, OwnerRef)> {
-        let known: HashSet<&str> = self.customs.iter().filter_map(|c| c.meta.uid.as_deref()).collect();
+        // A workload may be called by an older name of its group (`extensions/v1beta1`), and is known by its uid.
+        let workloads = self.workloads.iter().filter_map(|w| w.meta.uid.as_deref());
+        let known: HashSet<&str> = self.customs.iter().filter_map(|c| c.meta.uid.as_deref()).chain(workloads).collect();
         let metas = self.pods.iter().map(|p| &p.meta).chain(self.workloads.iter().map(|w| &w.meta));
         let mut seen = HashSet::new();
         metas

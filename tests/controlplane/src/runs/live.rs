@@ -47,11 +47,11 @@ pub fn run(settings: &Settings) -> Result<Tally> {
     let file = settings.scratch.path().join("live.json");
     std::fs::write(&file, list.to_string()).context("write the snapshot")?;
     let from_file = live.product.ask(&["status", "-A"], &file)?;
-    live.check("live and file say the same", admin.document["items"] == from_file.document["items"], "");
+    live.same("live and file say the same", &from_file, &admin);
 
     let reader = live.ask("reader", READER.0)?;
     live.check("the README's rights suffice", whole(&reader), &words(&reader));
-    live.check("the reader sees what the admin sees", reader.document["items"] == admin.document["items"], "");
+    live.same("the reader sees what the admin sees", &reader, &admin);
     live.only_reads()?;
 
     let partial = live.ask("partial", PARTIAL.0)?;
@@ -74,6 +74,11 @@ pub fn run(settings: &Settings) -> Result<Tally> {
 impl Live<'_> {
     fn check(&mut self, what: &str, holds: bool, otherwise: &str) {
         self.tally.note("live checks", what, holds, "holds", &format!("does not hold {otherwise}"));
+    }
+
+    fn same(&mut self, what: &str, one: &Answer, other: &Answer) {
+        let difference = first_difference(one, other);
+        self.check(what, difference.is_none(), &difference.unwrap_or_default());
     }
 
     fn ask(&self, name: &str, token: &str) -> Result<Answer> {
@@ -108,7 +113,7 @@ impl Live<'_> {
             let started = Instant::now();
             let answer = self.ask_at("proxy", &proxy.server, "any")?;
             let name = format!("{fault:?} in a paged list");
-            let same = answer.document["items"] == whole_answer.document["items"];
+            let same = first_difference(&answer, whole_answer).is_none();
             match fault {
                 // What cannot be read is never shown as good.
                 Fault::Down => {
@@ -127,6 +132,25 @@ impl Live<'_> {
 
 fn whole(answer: &Answer) -> bool {
     answer.exit == 0 && answer.document["complete"] == true
+}
+
+/// The first item that two answers do not share.
+fn first_difference(one: &Answer, other: &Answer) -> Option<String> {
+    let (one, other) = (facts(one), facts(other));
+    if one.len() != other.len() {
+        return Some(format!("{} items and {}", one.len(), other.len()));
+    }
+    one.iter().zip(&other).find(|(a, b)| a != b).map(|(a, b)| format!("{a}\n      and {b}"))
+}
+
+/// The items with just the codes of their findings: messages tell ages, and commands name the context.
+fn facts(answer: &Answer) -> Vec<Value> {
+    let mut items = answer.document["items"].as_array().cloned().unwrap_or_default();
+    for item in &mut items {
+        let codes: Vec<Value> = item["findings"].as_array().into_iter().flatten().map(|f| f["code"].clone()).collect();
+        item["findings"] = json!(codes);
+    }
+    items
 }
 
 fn words(answer: &Answer) -> String {
