@@ -13,5 +13,6 @@ mod input;
 #[cfg(feature = "live")]
 mod live;
 mod program;
+mod readme;
 #[cfg(feature = "live")]
 mod snapshot;
