@@ -12,7 +12,7 @@ pub fn here(path: &str) -> PathBuf {
 /// The executable with nothing of this machine's environment: no kubeconfig, no terminal, no colours, a fixed width.
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-pdb"));
-    command.env_clear().env("HOME", "/nonexistent").env("COLUMNS", "100").stdin(Stdio::null());
+    command.env_clear().env("HOME", "/nonexistent").env("KUBECTL_PDB_WIDTH", "100").stdin(Stdio::null());
     command
 }
 
