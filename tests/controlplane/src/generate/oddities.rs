@@ -91,8 +91,9 @@ pub fn promised_room(choice: &mut Choice, nodes: i64, make: &mut dyn FnMut(&mut 
         let mut waiting = make(choice, &format!("nominated-{i}"));
         waiting["spec"]["priority"] = json!(3000);
         waiting["spec"]["preemptionPolicy"] = json!("PreemptLowerPriority");
-        // More than is free now, so that it waits.
-        waiting["spec"]["containers"] = json!([container("5")]);
+        // As much as the victim has, so that it waits for just that. (One that fits now is dropped with all that do; from
+        // one that fits nowhere the scheduler would take the nomination.)
+        waiting["spec"]["containers"] = json!([container("900m")]);
         waiting["status"] = json!({"phase": "Pending", "nominatedNodeName": node});
         pods.extend([victim, waiting]);
     }
