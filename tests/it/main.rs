@@ -15,4 +15,6 @@ mod live;
 mod program;
 mod readme;
 #[cfg(feature = "live")]
+mod proxy;
+#[cfg(feature = "live")]
 mod snapshot;
