@@ -224,7 +224,7 @@ impl Input<'_> {
                     Scope::All => None,
                     Scope::Namespace(name) => Some(name.as_str()),
                 };
-                cluster.read(&crate::cluster::Needs { kinds: &kinds, namespace, operators: false })
+                cluster.read(&crate::cluster::Needs { kinds: &kinds, namespace })
             }
         }
     }

@@ -13,8 +13,6 @@ pub struct Resource {
     pub namespaced: bool,
     /// Whether it has the subresource `scale`.
     pub has_scale: bool,
-    /// Whether its objects can be listed.
-    pub listable: bool,
 }
 
 #[derive(Deserialize)]
@@ -28,8 +26,6 @@ struct ApiResource {
     kind: String,
     #[serde(default)]
     namespaced: bool,
-    #[serde(default)]
-    verbs: Vec<String>,
 }
 
 /// The path of a group and version, `v1` or `apps/v1`: what is below it lists its kinds.
@@ -52,7 +48,6 @@ pub fn parse(body: &[u8]) -> Result<Vec<Resource>, serde_json::Error> {
             plural: r.name.clone(),
             namespaced: r.namespaced,
             has_scale: has_scale(&r.name),
-            listable: r.verbs.iter().any(|verb| verb == "list"),
         })
         .collect())
 }
@@ -68,16 +63,15 @@ mod tests {
             {"name":"widgets/scale","singularName":"","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale"},
             {"name":"widgets/status","singularName":"","namespaced":true,"kind":"Widget"},
             {"name":"pools","singularName":"pool","namespaced":false,"kind":"Pool"}]}"#;
-        let resource = |kind: &str, plural: &str, namespaced, has_scale, listable| Resource {
+        let resource = |kind: &str, plural: &str, namespaced, has_scale| Resource {
             kind: kind.into(),
             plural: plural.into(),
             namespaced,
             has_scale,
-            listable,
         };
         assert_eq!(
             parse(body).unwrap(),
-            [resource("Widget", "widgets", true, true, true), resource("Pool", "pools", false, false, false)]
+            [resource("Widget", "widgets", true, true), resource("Pool", "pools", false, false)]
         );
         assert!(parse(b"{}").is_err());
     }

@@ -4,11 +4,12 @@
 use serde_json::Value;
 
 use super::list::{Event, Outcome};
-use super::read::{CustomOwner, list_of};
+use super::read::{CustomOwner, Wanted, wanted};
 use super::{Cluster, pages};
 use crate::error::Result;
 use crate::snapshot::Kind;
 use crate::snapshot::builder::{Builder, Header, HeaderRead, Item};
+use crate::snapshot::operated::Operated;
 use crate::snapshot::slim::{Slimmer, custom_owner};
 
 /// Definitions are written only where an owner's count needs one, and leases tell nothing that the head does not.
@@ -39,38 +40,42 @@ impl Cluster {
     /// # Errors
     /// No connection, or credentials that are not accepted.
     pub fn export(&self, namespace: Option<&str>, slimmer: &mut Slimmer) -> Result<Export> {
-        let server_version = self.version()?;
+        let server = self.greet()?;
         let kinds: Vec<_> = Kind::ALL.iter().copied().filter(|kind| !LEFT_OUT.contains(kind)).collect();
-        let requests: Vec<_> = kinds.iter().map(|kind| list_of(*kind, namespace)).collect();
-        let mut lists: Vec<List> =
-            kinds.iter().map(|kind| List { kind: *kind, items: Vec::new(), fault: None }).collect();
+        let lists = wanted(&kinds, namespace, &server.groups);
+        let mut contents: Vec<_> = lists.iter().map(|_| Content::default()).collect();
         let mut owners = Builder::default();
-        let outcomes = self.read_all(&requests, |index, event| {
-            let Some(list) = lists.get_mut(index) else { return };
-            match event {
-                Event::Restart => {
-                    list.items.clear();
-                    owners.forget(list.kind);
+        let outcomes = self.read_lists(&lists, |index, wanted, event| {
+            let Some(content) = contents.get_mut(index) else { return };
+            match (wanted, event) {
+                (Wanted::Kind(kind), Event::Restart) => {
+                    content.items.clear();
+                    owners.forget(*kind);
                 }
-                Event::Page(page) => {
-                    let split = pages::each_item(&page, |item| list.add(item, slimmer, &mut owners));
-                    list.fault = split.err().or(list.fault.take());
+                (Wanted::Operated(_), Event::Restart) => content.items.clear(),
+                (Wanted::Kind(kind), Event::Page(page)) => {
+                    let split = pages::each_item(&page, |item| content.add(*kind, item, slimmer, &mut owners));
+                    content.fault = split.err().or(content.fault.take());
+                }
+                (Wanted::Operated(operated), Event::Page(page)) => {
+                    let _ = pages::each_item(&page, |item| content.add_operated(operated, item));
                 }
             }
         })?;
         let mut read = Vec::new();
         let mut items = Vec::new();
-        for (list, outcome) in lists.into_iter().zip(outcomes) {
-            let faulty = list.fault.is_some();
-            if let Some(fault) = list.fault {
-                log::warn!("{}: {fault}", list.kind.resource());
+        for ((wanted, outcome), content) in outcomes.into_iter().zip(contents) {
+            if let Wanted::Kind(kind) = wanted {
+                if let Some(fault) = &content.fault {
+                    log::warn!("{}: {fault}", kind.resource());
+                }
+                read.push(HeaderRead {
+                    resource: kind.resource(),
+                    namespace: namespace.filter(|_| kind.info().namespaced).map(str::to_owned),
+                    outcome: if content.fault.is_some() { "failed" } else { word(&outcome) }.to_owned(),
+                });
             }
-            read.push(HeaderRead {
-                resource: list.kind.resource(),
-                namespace: namespace.filter(|_| list.kind.info().namespaced).map(str::to_owned),
-                outcome: if faulty { "failed" } else { word(&outcome) }.to_owned(),
-            });
-            items.extend(list.items);
+            items.extend(content.items);
         }
         // What definitions there are to read is written below.
         let definitions = Kind::CustomResourceDefinition.resource();
@@ -79,26 +84,37 @@ impl Cluster {
             items.extend(custom_owner(&namespace, &owner, &plural, scale).iter().map(bytes));
         }
         let context = self.context().map(str::to_owned);
-        Ok(Export { header: Header { now: Some(self.client.now()), server_version, context, read }, items })
+        Ok(Export {
+            header: Header { now: Some(self.client.now()), server_version: server.version, context, read },
+            items,
+        })
     }
 }
 
-/// One list while it is read.
-struct List {
-    kind: Kind,
+/// What a list holds, while it is read.
+#[derive(Default)]
+struct Content {
     items: Vec<Box<[u8]>>,
     fault: Option<String>,
 }
 
-impl List {
-    fn add(&mut self, item: Item<'_>, slimmer: &mut Slimmer, owners: &mut Builder) {
-        match slimmer.slim(self.kind, item) {
+impl Content {
+    fn add(&mut self, kind: Kind, item: Item<'_>, slimmer: &mut Slimmer, owners: &mut Builder) {
+        match slimmer.slim(kind, item) {
             Ok(object) => self.items.push(bytes(&object)),
             Err(e) => self.fault = Some(e.to_string()),
         }
-        if OWNERS.contains(&self.kind) {
+        if OWNERS.contains(&kind) {
             // What cannot be read of it was noted above.
-            let _ = owners.add(self.kind, item);
+            let _ = owners.add(kind, item);
+        }
+    }
+
+    fn add_operated(&mut self, operated: &Operated, item: Item<'_>) {
+        if let Item::Json(json) = item
+            && let Ok(object) = serde_json::from_slice(json)
+        {
+            self.items.push(bytes(&operated.slim(object)));
         }
     }
 }

@@ -4,12 +4,11 @@ use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use prost::bytes::Bytes;
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor};
 use tokio::sync::mpsc;
 
-use super::answer::{self, Encoding};
+use super::answer::Encoding;
 use super::client::{Client, Refusal};
+use super::head::ListHead;
 use super::progress::Observer;
 use crate::error::Result;
 
@@ -258,7 +257,7 @@ async fn read(
     }
 }
 
-fn words(outcome: &Outcome) -> String {
+pub fn words(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Read { pages, bytes, took } => format!("{pages} pages, {bytes} bytes, {} ms", took.as_millis()),
         Outcome::Forbidden { message } => format!("forbidden: {message}"),
@@ -267,148 +266,9 @@ fn words(outcome: &Outcome) -> String {
     }
 }
 
-/// `metav1.ListMeta`: what pages are turned by.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct ListHead {
-    token: String,
-    remaining: u64,
-}
-
-#[derive(Clone, PartialEq, Deserialize, prost::Message)]
-#[serde(rename_all = "camelCase", default)]
-struct ListMeta {
-    #[serde(rename = "continue")]
-    #[prost(string, tag = "3")]
-    token: String,
-    #[prost(int64, tag = "4")]
-    remaining_item_count: i64,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct ProtobufList {
-    #[prost(message, optional, tag = "1")]
-    metadata: Option<ListMeta>,
-}
-
-impl ListHead {
-    fn is_last(&self) -> bool {
-        self.token.is_empty()
-    }
-
-    /// Reads the head of a list, and of its items as little as possible.
-    fn of(encoding: Encoding, body: &Bytes) -> Result<Self, String> {
-        let metadata = match encoding {
-            Encoding::Json => json_metadata(body)?,
-            Encoding::Protobuf => {
-                let list: ProtobufList =
-                    prost::Message::decode(answer::unwrap_protobuf(body)?).map_err(|e| e.to_string())?;
-                list.metadata.unwrap_or_default()
-            }
-            Encoding::Other => return Err("it is neither JSON nor protobuf; is this an API server?".into()),
-        };
-        Ok(Self { token: metadata.token, remaining: u64::try_from(metadata.remaining_item_count).unwrap_or(0) })
-    }
-}
-
-/// The names of the objects of a page in JSON.
-pub fn names(body: &[u8]) -> Option<Vec<String>> {
-    #[derive(Deserialize)]
-    struct List {
-        items: Vec<Object>,
-    }
-    #[derive(Deserialize)]
-    struct Object {
-        metadata: Metadata,
-    }
-    #[derive(Deserialize)]
-    struct Metadata {
-        name: String,
-    }
-    let list: List = serde_json::from_slice(body).ok()?;
-    Some(list.items.into_iter().map(|object| object.metadata.name).collect())
-}
-
-/// The `metadata` of a list in JSON. The API server writes it before the items, and then they are not looked at.
-fn json_metadata(body: &[u8]) -> Result<ListMeta, String> {
-    struct Head<'a> {
-        kind: &'a mut String,
-        metadata: &'a mut Option<ListMeta>,
-    }
-    impl<'de> DeserializeSeed<'de> for Head<'_> {
-        type Value = ();
-        fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-            deserializer.deserialize_map(self)
-        }
-    }
-    impl<'de> Visitor<'de> for Head<'_> {
-        type Value = ();
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("a list")
-        }
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-            while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-                match key.as_ref() {
-                    "kind" => *self.kind = map.next_value()?,
-                    "metadata" => *self.metadata = Some(map.next_value()?),
-                    // An error is the one way out before the end.
-                    "items" if self.metadata.is_some() && !self.kind.is_empty() => {
-                        return Err(A::Error::custom("seen"));
-                    }
-                    _ => drop(map.next_value::<IgnoredAny>()?),
-                }
-            }
-            Ok(())
-        }
-    }
-    let (mut kind, mut metadata) = (String::new(), None);
-    let head = Head { kind: &mut kind, metadata: &mut metadata };
-    let seen = head.deserialize(&mut serde_json::Deserializer::from_slice(body));
-    match (seen, metadata) {
-        (_, Some(metadata)) if kind.ends_with("List") => Ok(metadata),
-        (Err(e), _) => Err(e.to_string()),
-        (Ok(()), _) => Err(format!("its kind is {kind:?}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_head_of_a_list() {
-        let head = |token: &str, remaining| Some(ListHead { token: token.into(), remaining });
-        let rows = [
-            (
-                r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"t","remainingItemCount":30},"items":[{"broken"#,
-                head("t", 30),
-            ),
-            (r#"{"kind":"PodList","metadata":{},"items":[]}"#, head("", 0)),
-            (r#"{"items":[{"metadata":{"continue":"no"}}],"metadata":{"continue":"c"},"kind":"XList"}"#, head("c", 0)),
-            (r#"{"kind":"Pod","metadata":{}}"#, None),
-            (r#"{"kind":"PodList","items":[]}"#, None),
-            (r#"{"kind":"PodList""#, None),
-            ("<html>", None),
-            ("[]", None),
-            ("", None),
-        ];
-        for (body, want) in rows {
-            assert_eq!(ListHead::of(Encoding::Json, &Bytes::from_static(body.as_bytes())).ok(), want, "{body}");
-        }
-    }
-
-    #[test]
-    fn the_head_of_a_list_in_protobuf() {
-        // As Go writes it: Unknown{typeMeta, raw: PodList{metadata{resourceVersion "7", continue "tok", remaining 30}, items…}}.
-        let raw = b"\x0a\x0c\x0a\x00\x12\x017\x1a\x03tok\x20\x1e\x12\x03\x0a\x01x";
-        let mut body = b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12".to_vec();
-        body.push(raw.len() as u8);
-        body.extend_from_slice(raw);
-        let head = ListHead::of(Encoding::Protobuf, &Bytes::from(body.clone())).unwrap();
-        assert_eq!(head, ListHead { token: "tok".into(), remaining: 30 });
-        body.truncate(body.len() - 3);
-        assert!(ListHead::of(Encoding::Protobuf, &Bytes::from(body)).is_err());
-        assert!(ListHead::of(Encoding::Other, &Bytes::new()).is_err());
-    }
 
     #[test]
     fn the_query_of_a_page() {

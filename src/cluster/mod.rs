@@ -14,6 +14,7 @@ mod discovery;
 mod exec;
 mod explain;
 mod export;
+mod head;
 mod host;
 mod kubeconfig;
 mod list;
@@ -150,15 +151,19 @@ impl Cluster {
     /// # Errors
     /// No connection, credentials that are not accepted, or something that is no API server.
     pub fn version(&self) -> Result<Option<String>> {
+        self.version_in(self.get("/version")?)
+    }
+
+    fn version_in(&self, got: Got) -> Result<Option<String>> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Version {
             git_version: String,
         }
-        let body = match self.get("/version")? {
+        let body = match got {
             Ok(body) => body,
             Err(Outcome::Forbidden { .. }) => return Ok(None),
-            Err(outcome) => return Err(self.strange(&format!("/version: {outcome:?}"))),
+            Err(outcome) => return Err(self.strange(&format!("/version: {}", list::words(&outcome)))),
         };
         match serde_json::from_slice::<Version>(&body) {
             Ok(version) => Ok(Some(version.git_version)),
@@ -219,7 +224,7 @@ impl Cluster {
         let request = list_of(kind, Some(namespace.unwrap_or(&self.namespace)));
         let path = request.first_page();
         let get = async { tokio::time::timeout(PATIENCE, self.client.get(&path, METADATA, &Silent)).await };
-        list::names(&self.runtime.block_on(get).ok()?.ok()?.ok()?.body)
+        head::names(&self.runtime.block_on(get).ok()?.ok()?.ok()?.body)
     }
 
     fn strange(&self, what: &str) -> Failure {

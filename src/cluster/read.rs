@@ -9,10 +9,10 @@ use super::discovery::group_path;
 use super::list::{Event, ListRequest, Outcome, PROTOBUF};
 use super::{Cluster, Got, Resource, pages};
 use crate::error::Result;
-use crate::snapshot::builder::Builder;
+use crate::snapshot::builder::{Builder, Item};
 use crate::snapshot::coverage;
-use crate::snapshot::custom::KEPT_GROUPS;
 use crate::snapshot::meta::OwnerRef;
+use crate::snapshot::operated::{OPERATED, Operated};
 use crate::snapshot::workload::Scale;
 use crate::snapshot::{Kind, Snapshot, Source};
 
@@ -23,8 +23,6 @@ pub struct Needs<'a> {
     pub kinds: &'a [Kind],
     /// The one namespace of interest; `None` for all. Kinds outside namespaces are read whole.
     pub namespace: Option<&'a str>,
-    /// Whether the settings of operators matter: objects of [`KEPT_GROUPS`].
-    pub operators: bool,
 }
 
 /// The list of a kind.
@@ -65,11 +63,37 @@ impl Cluster {
     }
 
     fn read_once(&self, needs: &Needs<'_>) -> Result<Snapshot> {
-        let server_version = self.version()?;
+        let server = self.greet()?;
         let mut builder = Builder::default();
-        self.read_kinds(needs, &mut builder)?;
-        if needs.operators {
-            self.read_operators(needs.namespace, &mut builder)?;
+        // Definitions say where the count of a custom owner stands. They are large, and the server is asked itself.
+        builder.note(Kind::CustomResourceDefinition, coverage::Outcome::Read);
+        let lists = wanted(needs.kinds, needs.namespace, &server.groups);
+        let outcomes = self.read_lists(&lists, |_, wanted, event| match (wanted, event) {
+            (Wanted::Kind(kind), Event::Restart) => builder.forget(*kind),
+            (Wanted::Kind(kind), Event::Page(page)) => {
+                let mut bad = None;
+                let split = pages::each_item(&page, |item| {
+                    bad = builder.add(*kind, item).err().map(|e| e.message).or(bad.take());
+                });
+                if let Some(why) = split.err().or(bad) {
+                    builder.note(*kind, coverage::Outcome::Failed(why));
+                }
+            }
+            // What is read anew takes the place of what was read first.
+            (Wanted::Operated(_), Event::Restart) => {}
+            (Wanted::Operated(_), Event::Page(page)) => {
+                // A word less about an operator is no gap.
+                let _ = pages::each_item(&page, |item| {
+                    if let Item::Json(bytes) = item {
+                        let _ = builder.add_json(bytes);
+                    }
+                });
+            }
+        })?;
+        for (wanted, outcome) in outcomes {
+            if let Wanted::Kind(kind) = wanted {
+                builder.note(*kind, outcome.into());
+            }
         }
         for CustomOwner { namespace, owner, scale, .. } in self.scales(builder.unknown_owners())? {
             builder.add_owner(&namespace, &owner, scale);
@@ -78,65 +102,34 @@ impl Cluster {
             files: Vec::new(),
             context: self.context().map(str::to_owned),
             server: Some(self.server().to_owned()),
-            server_version,
+            server_version: server.version,
         };
         Ok(builder.finish(source, Some(self.client.now())))
     }
 
-    fn read_kinds(&self, needs: &Needs<'_>, builder: &mut Builder) -> Result<()> {
-        // Definitions say where the count of a custom owner stands. They are large, and the server is asked itself.
-        builder.note(Kind::CustomResourceDefinition, coverage::Outcome::Read);
-        let kinds: Vec<_> =
-            needs.kinds.iter().copied().filter(|kind| *kind != Kind::CustomResourceDefinition).collect();
-        let requests: Vec<_> = kinds.iter().map(|kind| list_of(*kind, needs.namespace)).collect();
-        let outcomes = self.read_all(&requests, |index, event| {
-            let Some(kind) = kinds.get(index).copied() else { return };
-            match event {
-                Event::Restart => builder.forget(kind),
-                Event::Page(page) => {
-                    let mut bad = None;
-                    let split = pages::each_item(&page, |item| {
-                        bad = builder.add(kind, item).err().map(|e| e.message).or(bad.take());
-                    });
-                    if let Some(why) = split.err().or(bad) {
-                        builder.note(kind, coverage::Outcome::Failed(why));
-                    }
-                }
-            }
-        })?;
-        for (kind, outcome) in kinds.iter().zip(outcomes) {
-            builder.note(*kind, outcome.into());
-        }
-        Ok(())
+    /// Asks the server for its version and its groups.
+    pub(super) fn greet(&self) -> Result<Greeting> {
+        let mut answers = self.get_all(&["/version".into(), "/apis".into()])?.into_iter();
+        let mut next = || answers.next().unwrap_or(Err(Outcome::Absent));
+        let version = self.version_in(next())?;
+        // Without the groups there is a word less about operators.
+        let groups = next().ok().and_then(|body| serde_json::from_slice(&body).ok()).unwrap_or_default();
+        Ok(Greeting { version, groups })
     }
 
-    /// Objects of operators: of those groups that the server has, every kind that can be listed.
-    fn read_operators(&self, namespace: Option<&str>, builder: &mut Builder) -> Result<()> {
-        let paths = [String::from("/apis")];
-        let Some(Ok(body)) = self.get_all(&paths)?.into_iter().next() else { return Ok(()) };
-        let groups: GroupList = serde_json::from_slice(&body).unwrap_or_default();
-        let kept = groups.groups.iter().filter(|group| KEPT_GROUPS.contains(&&*group.name));
-        let versions: Vec<_> = kept.map(|group| group.preferred_version.group_version.clone()).collect();
-        let found = self.discover_all(&versions)?;
-        let mut requests = Vec::new();
-        for (api_version, resources) in versions.iter().zip(found) {
-            for resource in resources.iter().flatten().filter(|resource| resource.listable) {
-                requests.push(list_at(api_version, &resource.plural, resource.namespaced, namespace));
-            }
-        }
-        self.read_all(&requests, |_, event| {
-            // What is read anew takes the place of what was read first; a word less about an operator is no gap.
-            let Event::Page(page) = event else { return };
-            let added = pages::each_item(&page, |item| {
-                if let crate::snapshot::builder::Item::Json(bytes) = item {
-                    let _ = builder.add_json(bytes);
-                }
-            });
-            if let Err(why) = added {
-                log::warn!("an operator's list cannot be read: {why}");
+    /// As [`Cluster::read_all`], for lists that know what they are of.
+    pub(super) fn read_lists<'a>(
+        &self,
+        lists: &'a [(Wanted, ListRequest)],
+        mut on_event: impl FnMut(usize, &Wanted, Event),
+    ) -> Result<Vec<(&'a Wanted, Outcome)>> {
+        let requests: Vec<_> = lists.iter().map(|(_, request)| request.clone()).collect();
+        let outcomes = self.read_all(&requests, |index, event| {
+            if let Some((wanted, _)) = lists.get(index) {
+                on_event(index, wanted, event);
             }
         })?;
-        Ok(())
+        Ok(lists.iter().map(|(wanted, _)| wanted).zip(outcomes).collect())
     }
 
     /// The scale of owners that are of no built-in kind, by the subresource that the disruption controller asks. An
@@ -204,9 +197,16 @@ struct ScaleSpec {
     replicas: i32,
 }
 
+/// What a server says of itself.
+pub(super) struct Greeting {
+    /// Like `v1.36.3`; `None` where it may not be asked for.
+    pub version: Option<String>,
+    pub groups: GroupList,
+}
+
 /// `metav1.APIGroupList`.
 #[derive(Default, Deserialize)]
-struct GroupList {
+pub(super) struct GroupList {
     groups: Vec<Group>,
 }
 
@@ -221,6 +221,28 @@ struct Group {
 #[serde(rename_all = "camelCase")]
 struct GroupVersion {
     group_version: String,
+}
+
+/// What a list is of.
+pub(super) enum Wanted {
+    /// A kind that is known.
+    Kind(Kind),
+    /// Objects of an operator.
+    Operated(&'static Operated),
+}
+
+/// The lists of these kinds, and of those operators that the server has.
+pub(super) fn wanted(kinds: &[Kind], namespace: Option<&str>, groups: &GroupList) -> Vec<(Wanted, ListRequest)> {
+    let known = kinds.iter().filter(|kind| **kind != Kind::CustomResourceDefinition);
+    let known = known.map(|kind| (Wanted::Kind(*kind), list_of(*kind, namespace)));
+    let operated = OPERATED.iter().filter_map(|operated| {
+        let group = groups.groups.iter().find(|group| group.name == operated.group)?;
+        let version = &group.preferred_version.group_version;
+        let list = list_at(version, operated.plural, operated.namespaced, namespace);
+        let one = operated.name.map(|name| format!("metadata.name={name}")).unwrap_or_default();
+        Some((Wanted::Operated(operated), list.fields(one)))
+    });
+    known.chain(operated).collect()
 }
 
 /// `None` for an owner that is gone.

@@ -11,6 +11,7 @@ pub mod kinds;
 pub mod meta;
 pub mod node;
 pub mod object;
+pub mod operated;
 pub mod pod;
 pub mod pod_state;
 pub mod quantity;

@@ -218,7 +218,7 @@ fn single_objects_and_what_a_group_has() {
 }
 
 fn snapshot(api: &Running, kinds: &[Kind], namespace: Option<&str>) -> Snapshot {
-    connected(api).read(&Needs { kinds, namespace, operators: false }).unwrap()
+    connected(api).read(&Needs { kinds, namespace }).unwrap()
 }
 
 #[test]
@@ -305,23 +305,20 @@ fn the_scale_of_custom_owners_is_asked_for() {
 }
 
 #[test]
-fn objects_of_operators_are_read_where_there_are_any() {
-    let group = |name: &str| json!({"name": name, "preferredVersion": {"groupVersion": format!("{name}/v1")}});
-    let kinds = json!({"kind": "APIResourceList", "resources": [
-        {"name": "clusters", "namespaced": true, "kind": "Cluster", "verbs": ["get", "list"]},
-        {"name": "clusters/status", "namespaced": true, "kind": "Cluster", "verbs": ["get"]},
-        {"name": "reviews", "namespaced": false, "kind": "Review", "verbs": ["create"]}]});
-    let cluster = json!({"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster",
-        "metadata": {"name": "db", "namespace": "a"}, "spec": {"instances": 3}});
+fn what_answers_name_of_operators_is_read_where_they_are() {
+    let group = |name: &str| json!({"name": name, "preferredVersion": {"groupVersion": format!("{name}/v1beta2")}});
+    let setting = json!({"apiVersion": "longhorn.io/v1beta2", "kind": "Setting", "value": "block-if-contains-last-replica",
+        "metadata": {"name": "node-drain-policy", "namespace": "longhorn-system"}});
     let api = FakeApi::new()
-        .object("/apis", json!({"groups": [group("apps"), group("postgresql.cnpg.io")]}))
-        .object("/apis/postgresql.cnpg.io/v1", kinds)
-        .list("/apis/postgresql.cnpg.io/v1/clusters", "ClusterList", vec![cluster])
+        .object("/apis", json!({"groups": [group("apps"), group("longhorn.io")]}))
+        .list("/apis/longhorn.io/v1beta2/settings", "SettingList", vec![setting])
         .start();
-    let needs = Needs { kinds: &[], namespace: None, operators: true };
-    let got = connected(&api).read(&needs).unwrap();
-    assert_eq!(got.customs[0].at("/spec/instances"), Some(&json!(3)));
-    assert_eq!(api.asked().len(), 4, "{:?}", api.asked());
+    let got = snapshot(&api, &[], None);
+    assert_eq!(got.customs[0].at("/value"), Some(&json!("block-if-contains-last-replica")));
+    let mut asked = api.asked();
+    asked.sort();
+    let list = "GET /apis/longhorn.io/v1beta2/settings?limit=500&fieldSelector=metadata.name%3Dnode-drain-policy";
+    assert_eq!(asked, ["GET /apis", list, "GET /version"]);
 }
 
 #[test]
