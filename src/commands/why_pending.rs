@@ -14,6 +14,17 @@ use jiff::Timestamp;
 
 /// Flags of `why-pending`.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  kubectl pdb why-pending -A                    everything that is not running, grouped by owner and cause
+  kubectl pdb why-pending web-6d5f9c-zzk        one pod: every node, every reason, what preemption would do
+  kubectl pdb why-pending deployment/web        why a workload lacks pods, and why those it has do not run
+  kubectl pdb why-pending -A --exit-code        ends with 2 when some pod has neither a node nor a way to one
+
+What a scheduler profile adds to the defaults (added affinity, disabled plugins, extenders) cannot be seen from the
+API and is not judged.
+
+Exit status: 0 answered; 1 could not answer; with --exit-code also 2 (some pod stays Pending).")]
 pub struct WhyPendingArgs {
     /// Pods by name, or workloads as TYPE/NAME; with none, everything that is not running
     #[arg(value_name = "POD|TYPE/NAME")]
@@ -65,15 +76,32 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
     let snapshot = global.read(NEEDS, &Scope::All)?;
     let state = State::new(&snapshot);
     let items = pending::pending(&request, &snapshot, &state).map_err(|t| not_found(&t, &request))?;
-    let status = if args.exit_code && items.iter().any(Item::is_stuck) { 2 } else { 0 };
-    let body = PendingReport::new(items, &state, request.node_by_node());
-    let document = Document::new("PendingReport", &snapshot, NEEDS, Timestamp::now(), body);
-    let text = match global.output.unwrap_or_default() {
-        Format::Json => render::json(&document)?,
-        Format::Yaml => render::yaml(&document)?,
-        Format::Text | Format::Wide | Format::Name => render::json(&document)?,
+    let screen = global.screen();
+    let document = || {
+        let body = PendingReport::new(&items, &state, request.node_by_node());
+        Document::new("PendingReport", &snapshot, NEEDS, Timestamp::now(), body)
     };
+    let text = match screen.format {
+        Format::Json => render::json(&document())?,
+        Format::Yaml => render::yaml(&document())?,
+        Format::Name => items.iter().map(|i| format!("{}\n", i.subject.resource_name())).collect(),
+        Format::Text | Format::Wide => {
+            let shell = Document::new("PendingReport", &snapshot, NEEDS, Timestamp::now(), ());
+            let mut text = render::pending::text(&items, &state, &screen, view(args));
+            text.push_str(&render::gaps(&shell.gaps, shell.complete, &screen));
+            text
+        }
+    };
+    let status = if args.exit_code && items.iter().any(Item::is_stuck) { 2 } else { 0 };
     Ok(Answer { text, warnings: super::age_warning(&snapshot), status })
+}
+
+fn view(args: &WhyPendingArgs) -> render::pending::View {
+    if args.names.is_empty() {
+        render::pending::View::Table { all_namespaces: args.all_namespaces }
+    } else {
+        render::pending::View::Detail
+    }
 }
 
 fn request(args: &WhyPendingArgs, global: &Global) -> Result<Request> {

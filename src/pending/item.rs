@@ -26,6 +26,15 @@ impl Subject {
         }
     }
 
+    /// `pod/x`, `deployment.apps/x`, as `-o name` prints it.
+    pub fn resource_name(&self) -> String {
+        match self {
+            Self::Pod(p) => format!("pod/{}", p.meta.name),
+            Self::Workload(w) if w.group.is_empty() => format!("{}/{}", w.kind.to_lowercase(), w.meta.name),
+            Self::Workload(w) => format!("{}.{}/{}", w.kind.to_lowercase(), w.group, w.meta.name),
+        }
+    }
+
     /// `Pod`, or the workload's kind.
     pub fn kind(&self) -> &str {
         match self {

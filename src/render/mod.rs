@@ -2,6 +2,7 @@
 
 pub mod findings;
 pub mod format;
+pub mod pending;
 pub mod plan;
 pub mod status;
 pub mod style;

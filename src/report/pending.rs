@@ -147,14 +147,14 @@ const NODE_BY_NODE: usize = 200;
 
 impl PendingReport {
     /// The answer in the contract's form. `node_by_node`: whether each node is wanted with its own reasons.
-    pub fn new(items: Vec<Item>, state: &State, node_by_node: bool) -> Self {
+    pub fn new(items: &[Item], state: &State, node_by_node: bool) -> Self {
         let detailed = node_by_node && state.nodes().len() <= NODE_BY_NODE;
-        Self { items: items.into_iter().map(|i| PendingItem::new(i, state, detailed)).collect() }
+        Self { items: items.iter().map(|i| PendingItem::new(i, state, detailed)).collect() }
     }
 }
 
 impl PendingItem {
-    fn new(item: Item, state: &State, detailed: bool) -> Self {
+    fn new(item: &Item, state: &State, detailed: bool) -> Self {
         let meta = item.subject.meta().clone();
         let now = state.snapshot().now;
         let pod = match &item.subject {
@@ -166,15 +166,15 @@ impl PendingItem {
             kind: item.subject.kind().to_owned(),
             namespace: meta.ns().to_owned(),
             name: meta.name.to_string(),
-            owner: item.owner.map(|w| format!("{}/{}", w.kind, w.meta.name)),
+            owner: item.owner.as_ref().map(|w| format!("{}/{}", w.kind, w.meta.name)),
             priority: pod.as_ref().map_or(0, |p| p.priority()),
             age_seconds: meta.created.map(|t| now.duration_since(t).as_secs()),
             stage: item.stage.as_str(),
             missing: pod.is_none().then_some(item.missing),
-            asks: item.asks,
+            asks: item.asks.clone(),
             scheduler: pod.as_ref().map(|pod| SchedulerSays::new(scheduling, pod, state, detailed)),
             preemption: scheduling.map(|s| PreemptionSays::new(s, state)),
-            findings: item.findings,
+            findings: item.findings.clone(),
         }
     }
 }

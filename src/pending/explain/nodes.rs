@@ -116,7 +116,9 @@ fn tainted(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>]) -> Finding {
         Finding::new(Code::Taint, message)
     }
     .about(refs(nodes));
-    if !taint.key.starts_with("node.kubernetes.io/") && !taint.key.starts_with("node.cloudprovider.kubernetes.io/") {
+    // Kubernetes' own taints go when their cause goes; the control plane's are there on purpose.
+    let own = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/"];
+    if !own.iter().any(|prefix| taint.key.starts_with(prefix)) {
         finding.remedies.extend(tolerate(f, taint));
         finding.remedies.extend(untaint(f, taint, nodes));
     }
