@@ -11,6 +11,8 @@ pub mod core;
 pub mod crd;
 pub mod events;
 pub mod meta;
+#[cfg(test)]
+mod oracle;
 pub mod pod;
 pub mod policy;
 pub mod resource;
@@ -28,12 +30,19 @@ macro_rules! wire {
     ($($(#[$doc:meta])* $name:ident { $($body:tt)* })*) => {
         $( wire!(@fields [$(#[$doc])*] $name {} $($body)*); )*
     };
-    (@fields [$(#[$doc:meta])*] $name:ident { $($done:tt)* }) => {
+    (@fields [$(#[$doc:meta])*] $name:ident { $($(#[$meta:meta])* pub $field:ident : $ty:ty,)* }) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, prost::Message, serde::Deserialize, serde::Serialize)]
         #[serde(rename_all = "camelCase")]
         #[allow(missing_docs, reason = "the fields are those of the Kubernetes API")]
-        pub struct $name { $($done)* }
+        pub struct $name { $($(#[$meta])* pub $field: $ty,)* }
+
+        #[cfg(test)]
+        impl crate::wire::oracle::Sample for $name {
+            fn sample() -> Self {
+                Self { $($field: crate::wire::oracle::Sample::sample(),)* }
+            }
+        }
     };
     (@fields $doc:tt $name:ident $done:tt $field:ident as $json:literal : $($rest:tt)*) => {
         wire!(@shape $doc $name $done [#[serde(rename = $json)]] $field : $($rest)*);

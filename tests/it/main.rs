@@ -13,8 +13,8 @@ mod input;
 #[cfg(feature = "live")]
 mod live;
 mod program;
-mod readme;
 #[cfg(feature = "live")]
 mod proxy;
+mod readme;
 #[cfg(feature = "live")]
 mod snapshot;
