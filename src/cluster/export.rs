@@ -112,9 +112,9 @@ impl Content {
 
     fn add_operated(&mut self, operated: &Operated, item: Item<'_>) {
         if let Item::Json(json) = item
-            && let Ok(object) = serde_json::from_slice(json)
+            && let Ok(object) = serde_json::from_slice::<Value>(json)
         {
-            self.items.push(bytes(&operated.slim(object)));
+            self.items.push(bytes(&operated.slim(&object)));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Objects of operators that some answer names: few, and of each a field or two. A file may hold more of them; from a
 //! cluster these are read, and no others.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Objects of an operator that are read from a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Operated {
     pub namespaced: bool,
     /// The one object of interest; all of them where there is none.
     pub name: Option<&'static str>,
-    /// The fields that are read, beside the metadata.
+    /// The fields that are read beside the metadata, as JSON pointers.
     pub fields: &'static [&'static str],
 }
 
@@ -26,31 +26,57 @@ pub const OPERATED: &[Operated] = &[
         plural: "settings",
         namespaced: true,
         name: Some("node-drain-policy"),
-        fields: &["value"],
+        fields: &["/value"],
+    },
+    // Whether CloudNativePG has another instance to make the primary.
+    Operated {
+        group: "postgresql.cnpg.io",
+        plural: "clusters",
+        namespaced: true,
+        name: None,
+        fields: &["/spec/instances"],
+    },
+    // The longest grace that Karpenter gives to pods of its nodes.
+    Operated {
+        group: "karpenter.sh",
+        plural: "nodepools",
+        namespaced: false,
+        name: None,
+        fields: &["/spec/template/spec/terminationGracePeriod"],
     },
 ];
+
+/// What is kept of the rest: what the object is, and who owns what by it.
+const HEAD: &[&str] =
+    &["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace", "/metadata/uid", "/metadata/labels"];
 
 impl Operated {
     /// The object without what is not read of it.
     #[must_use]
-    pub fn slim(&self, mut object: Value) -> Value {
-        if let Some(fields) = object.as_object_mut() {
-            fields.retain(|name, _| {
-                ["apiVersion", "kind", "metadata"].contains(&name.as_str()) || self.fields.contains(&name.as_str())
-            });
+    pub fn slim(&self, object: &Value) -> Value {
+        let mut slim = json!({});
+        for pointer in HEAD.iter().chain(self.fields) {
+            if let Some(value) = object.pointer(pointer) {
+                put(&mut slim, pointer, value);
+            }
         }
-        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.retain(|name, _| ["name", "namespace", "uid", "labels"].contains(&name.as_str()));
-        }
-        object
+        slim
     }
+}
+
+/// Puts a value where a pointer points, with the objects around it.
+fn put(object: &mut Value, pointer: &str, value: &Value) {
+    let mut at = object;
+    for name in pointer.split('/').skip(1) {
+        at = &mut at[name];
+    }
+    *at = value.clone();
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::custom::KEPT_GROUPS;
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn what_is_read_is_also_kept() {
@@ -59,10 +85,14 @@ mod tests {
 
     #[test]
     fn only_what_is_read_is_written() {
-        let setting = json!({"apiVersion": "longhorn.io/v1beta2", "kind": "Setting", "value": "x", "status": {"a": 1},
-            "metadata": {"name": "node-drain-policy", "namespace": "l", "annotations": {"a": "b"}, "managedFields": []}});
-        let want = json!({"apiVersion": "longhorn.io/v1beta2", "kind": "Setting", "value": "x",
-            "metadata": {"name": "node-drain-policy", "namespace": "l"}});
-        assert_eq!(OPERATED[0].slim(setting), want);
+        let cluster = json!({"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster",
+            "metadata": {"name": "db", "namespace": "shop", "annotations": {"a": "s3cr3t"}, "managedFields": []},
+            "spec": {"instances": 3, "superuserSecret": {"name": "s3cr3t"}}, "status": {"phase": "s3cr3t"}});
+        let want = json!({"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster",
+            "metadata": {"name": "db", "namespace": "shop"}, "spec": {"instances": 3}});
+        let operated = OPERATED.iter().find(|operated| operated.plural == "clusters").unwrap();
+        assert_eq!(operated.slim(&cluster), want);
+        let without = json!({"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster", "metadata": {"name": "db"}});
+        assert_eq!(operated.slim(&without), without);
     }
 }
