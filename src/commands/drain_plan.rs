@@ -1,10 +1,11 @@
 //! `drain-plan`: what `kubectl drain` will meet, before it starts.
 
 use super::names;
+use super::watch::{Repeated, WatchArgs};
 use crate::budget::Selection;
 use crate::cli::{Answer, Global, Scope};
 use crate::drain::options::{After, DrainOptions};
-use crate::drain::outcome::Verdict;
+use crate::drain::outcome::{Action, Verdict};
 use crate::drain::{Plan, Request, plan};
 use crate::duration;
 use crate::error::{Failure, Kind as FailureKind, Result};
@@ -15,6 +16,7 @@ use crate::snapshot::node::Node;
 use crate::snapshot::selector::LabelSelector;
 use crate::snapshot::{Kind, Snapshot};
 use clap::Args;
+use clap_complete::engine::ArgValueCandidates;
 use jiff::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,12 +57,13 @@ Examples:
   kubectl pdb drain-plan node-1                one node: what goes, what waits, what blocks it, and what cures it
   kubectl pdb drain-plan node-1 node-2         two nodes in one command, and a better order where there is one
   kubectl pdb drain-plan -l pool=old --after gone     a pool that is replaced
+  kubectl pdb drain-plan node-1 -w             what a running drain hangs on
   kubectl pdb drain-plan node-1 --from cluster.json   from a file instead of a cluster
 
 Exit status: 0 every node drains or waits; 1 could not answer; 2 some node is blocked; 3 some node is unknown.")]
 pub struct DrainPlanArgs {
     /// The nodes to drain, in this order (NAME, node/NAME or node NAME); without any, every node, each judged alone
-    #[arg(value_name = "NODE")]
+    #[arg(value_name = "NODE", add = ArgValueCandidates::new(crate::complete::nodes))]
     pub nodes: Vec<String>,
     /// The nodes with these labels
     #[arg(long, short = 'l', value_name = "SELECTOR", value_parser = LabelSelector::parse)]
@@ -68,6 +71,9 @@ pub struct DrainPlanArgs {
     /// What becomes of nodes once they are drained, before the next round: back (a reboot), or gone (a replaced pool)
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     pub after: After,
+    /// How often.
+    #[command(flatten)]
+    pub repeat: WatchArgs,
     /// The flags of kubectl drain.
     #[command(flatten)]
     pub drain: DrainFlags,
@@ -115,14 +121,30 @@ pub fn run(args: &DrainPlanArgs, global: &Global) -> Result<Answer> {
     if !args.nodes.is_empty() && args.selector.is_some() {
         return Err(Failure::usage("nodes are given by name and by --selector: give one of the two"));
     }
-    let snapshot = global.read(NEEDS, &Scope::All)?;
-    let request = request(args, &snapshot, options)?;
-    let selection = Selection::new(&snapshot);
-    let planned = plan(&snapshot, &selection, &request);
+    let repeated = Repeated {
+        needs: NEEDS,
+        scope: &Scope::All,
+        answer: |snapshot: &Snapshot| answer(&request(args, snapshot, options.clone())?, global, snapshot),
+        // A wait ends when the drain would find nothing more to take from the nodes.
+        done: |snapshot: &Snapshot| {
+            let planned = |request| plan(snapshot, &Selection::new(snapshot), &request);
+            request(args, snapshot, options.clone()).map(planned).is_ok_and(|planned| is_drained(&planned))
+        },
+    };
+    args.repeat.run(global, &repeated)
+}
+
+fn is_drained(plan: &Plan) -> bool {
+    let mut pods = plan.nodes.iter().flat_map(|node| &node.pods);
+    pods.all(|pod| matches!(pod.action, Action::Skip | Action::None))
+}
+
+fn answer(request: &Request, global: &Global, snapshot: &Snapshot) -> Result<Answer> {
+    let planned = plan(snapshot, &Selection::new(snapshot), request);
     let screen = global.screen();
-    let needs = needs_of(&snapshot);
+    let needs = needs_of(snapshot);
     let document = || {
-        let mut document = Document::new("DrainPlan", &snapshot, &needs, Timestamp::now(), DrainPlan::from(&planned));
+        let mut document = Document::new("DrainPlan", snapshot, &needs, Timestamp::now(), DrainPlan::from(&planned));
         document.findings.clone_from(&planned.findings);
         document
     };
@@ -132,7 +154,7 @@ pub fn run(args: &DrainPlanArgs, global: &Global) -> Result<Answer> {
         Format::Name => planned.nodes.iter().map(|n| format!("node/{}\n", n.node.meta.name)).collect(),
         Format::Text | Format::Wide => render::plan::text(&planned, &document(), &screen, request.each_alone),
     };
-    Ok(Answer { text, warnings: super::age_warning(&snapshot), status: exit_status(&planned) })
+    Ok(Answer { text, warnings: super::age_warning(snapshot), status: exit_status(&planned) })
 }
 
 /// The kinds that this answer rests on: of owners only those that some pod names.
@@ -177,6 +199,7 @@ fn options(flags: &DrainFlags) -> Result<DrainOptions> {
 
 /// Finds the nodes. As kubectl, it takes `node/NAME`, and `node NAME…` where no node has that name.
 fn request(args: &DrainPlanArgs, snapshot: &Snapshot, options: DrainOptions) -> Result<Request> {
+    super::require(snapshot, Kind::Node)?;
     let named = |name: &str| snapshot.nodes.named("", name);
     let is_type = |word: &str| matches!(word, "node" | "nodes" | "no");
     let mut names: Vec<&str> = args.nodes.iter().map(|n| names::bare(n)).collect();

@@ -118,3 +118,27 @@ fn a_watch_prints_what_changed() {
     assert_eq!(got.status, 1);
     assert!(got.err.contains("does not accept the credentials"), "{}", got.err);
 }
+
+#[test]
+fn a_wait_for_a_drain_ends_when_its_pods_are_gone() {
+    let node = json!({"metadata": {"name": "n"}, "spec": {"unschedulable": true}});
+    let with_pod = json!({"kind": "PodList", "metadata": {}, "items": [pod(true)]}).to_string();
+    let with_pod = Reply::new(200, "application/json", with_pod);
+    let api = FakeApi::new()
+        .list("/api/v1/nodes", "NodeList", vec![node])
+        .list("/api/v1/pods", "PodList", vec![])
+        .script("/api/v1/pods", [with_pod.clone(), with_pod])
+        .start();
+    let got = against(&api, &["drain-plan", "n", "-o", "name", "--wait", "--interval", "10ms"]);
+    assert_eq!((got.status, got.out.as_str()), (0, "node/n\n"), "{}", got.err);
+    assert_eq!(api.asked().iter().filter(|line| line.starts_with("GET /api/v1/pods?")).count(), 3);
+}
+
+#[test]
+fn nodes_have_to_be_readable_to_be_drained() {
+    let words = r#"nodes is forbidden: User "dev" cannot list resource "nodes" in API group "" at the cluster scope"#;
+    let api = cluster().always("/api/v1/nodes", Reply::status(403, "Forbidden", words)).start();
+    let got = against(&api, &["drain-plan"]);
+    assert_eq!((got.status, got.out.as_str()), (1, ""));
+    assert!(got.err.starts_with("error: forbidden: dev may not list nodes in the whole cluster\n"), "{}", got.err);
+}
