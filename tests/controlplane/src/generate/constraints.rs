@@ -31,7 +31,7 @@ impl<'a> Constraints<'a> {
 
     /// What a Pending pod asks for. With [`Purpose::Preemption`] less, so that most nodes come into question.
     pub fn of_pending(&mut self, pod: &mut Value, nodes: i64, purpose: Purpose) {
-        let often = if purpose == Purpose::Messages { 170 } else { 40 };
+        let often = if purpose == Purpose::Messages { 170 } else { self.0.weighted(&[(1, 30), (1, 120)]) };
         let say = |choice: &mut Choice, percent: u32| choice.chance(percent * often / 100);
         if say(self.0, 14) {
             pod["spec"]["nodeSelector"] = match self.0.number(0, 3) {

@@ -16,6 +16,8 @@ pub struct Scene {
     pub crash: Vec<usize>,
     /// Counts of workloads after they have settled: (path, replicas).
     pub scale: Vec<(String, i64)>,
+    /// A quota on pods that comes after they have settled: (namespace, how many fewer than there are).
+    pub quota: Option<(String, i64)>,
 }
 
 /// The scene of a seed.
@@ -34,9 +36,18 @@ pub fn scene(seed: u64) -> Scene {
             scale.push((path, maker.choice.number(0, 2)));
         }
         if maker.choice.chance(70) {
-            maker.budget(&namespace, &name);
+            maker.budget(&namespace, &name, json!({"app": name}));
+        }
+        if maker.choice.chance(4) {
+            // A second one over the same pods: evictions are answered with 500.
+            maker.budget(&namespace, &format!("{name}-too"), json!({"app": name}));
         }
     }
+    if maker.choice.chance(15) {
+        maker.budget("one", "team", json!({"team": "red"}));
+    }
+    let quota =
+        maker.choice.chance(12).then(|| (maker.choice.one(&["one", "two"]).to_owned(), maker.choice.number(-1, 2)));
     let mut drain = vec![maker.some_node()];
     if maker.choice.chance(30) {
         let second = maker.some_node();
@@ -48,7 +59,7 @@ pub fn scene(seed: u64) -> Scene {
         true => (0..maker.choice.number(1, 3)).map(|_| maker.choice.number(0, 30) as usize).collect(),
         false => Vec::new(),
     };
-    Scene { items: maker.items, drain, crash, scale }
+    Scene { items: maker.items, drain, crash, scale, quota }
 }
 
 struct Maker {
@@ -89,7 +100,10 @@ impl Maker {
 
     /// Adds a workload; gives its path where it has a count.
     fn workload(&mut self, namespace: &str, name: &str) -> Option<String> {
-        let own = labels(&[("app", name)]);
+        let mut own = labels(&[("app", name)]);
+        if self.choice.chance(20) {
+            own["team"] = json!("red");
+        }
         let replicas = self.choice.weighted(&[(4, 1), (5, 2), (4, 3), (2, 4), (1, 5)]);
         let kind = self.choice.weighted(&[
             (10, ("apps/v1", "Deployment")),
@@ -100,7 +114,10 @@ impl Maker {
             (2, ("batch/v1", "Job")),
             (2, ("v1", "Pod")),
         ]);
-        let spec = self.spec(name, kind.1);
+        let mut spec = self.spec(name, kind.1);
+        if kind.1 != "DaemonSet" && self.choice.chance(8) {
+            self.local_volume(namespace, name, &mut spec);
+        }
         if kind.1 == "Pod" {
             self.items.push(json!({"apiVersion": "v1", "kind": "Pod",
                 "metadata": {"namespace": namespace, "name": name, "labels": own}, "spec": spec}));
@@ -185,8 +202,26 @@ impl Maker {
         spec
     }
 
-    fn budget(&mut self, namespace: &str, name: &str) {
-        let mut spec = json!({"selector": {"matchLabels": {"app": name}}});
+    /// A claim that is bound to a volume of one node: its pods can run nowhere else.
+    fn local_volume(&mut self, namespace: &str, name: &str, spec: &mut Value) {
+        let node = self.some_node();
+        self.items.push(
+            json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": format!("pv-{name}")},
+            "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "local",
+                "persistentVolumeReclaimPolicy": "Retain", "local": {"path": "/data"},
+                "claimRef": {"namespace": namespace, "name": name},
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions":
+                    [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}]}}}}),
+        );
+        self.items.push(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"namespace": namespace, "name": name},
+            "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "local", "volumeName": format!("pv-{name}"),
+                "resources": {"requests": {"storage": "1Gi"}}}}));
+        spec["volumes"] = json!([{"name": "data", "persistentVolumeClaim": {"claimName": name}}]);
+    }
+
+    fn budget(&mut self, namespace: &str, name: &str, selector: Value) {
+        let mut spec = json!({"selector": {"matchLabels": selector}});
         let (rule, value) = self.choice.weighted(&[
             (5, ("minAvailable", "1")),
             (3, ("minAvailable", "2")),

@@ -8,3 +8,22 @@ pub mod oddities;
 pub mod pending;
 pub mod perturb;
 pub mod storage;
+
+#[cfg(test)]
+mod tests {
+    use super::pending::Purpose;
+    use jiff::Timestamp;
+
+    #[test]
+    fn a_seed_gives_the_same_cluster() {
+        let now = Timestamp::UNIX_EPOCH;
+        for seed in 0..20 {
+            assert_eq!(super::budgets::cluster(seed, now), super::budgets::cluster(seed, now));
+            assert_eq!(super::drain::scene(seed).items, super::drain::scene(seed).items);
+            for purpose in [Purpose::Messages, Purpose::Preemption] {
+                assert_eq!(super::pending::cluster(seed, purpose), super::pending::cluster(seed, purpose));
+            }
+            assert_ne!(super::budgets::cluster(seed, now), super::budgets::cluster(seed + 1, now));
+        }
+    }
+}

@@ -80,6 +80,12 @@ fn disturb(plane: &Plane, scene: &Scene) -> Result<()> {
     for (path, replicas) in &scene.scale {
         plane.api.merge(path, &json!({"spec": {"replicas": replicas}}))?;
     }
+    if let Some((namespace, fewer)) = &scene.quota {
+        let there = items(&list).iter().filter(|pod| pod["metadata"]["namespace"] == namespace.as_str()).count() as i64;
+        let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "pods"},
+            "spec": {"hard": {"pods": (there - fewer).max(0).to_string()}}});
+        plane.api.create(&format!("/api/v1/namespaces/{namespace}/resourcequotas"), &quota)?;
+    }
     Ok(())
 }
 
