@@ -39,7 +39,7 @@ pub fn require(snapshot: &Snapshot, kind: Kind) -> Result<()> {
         Outcome::Read | Outcome::Absent => Ok(()),
         Outcome::Forbidden(words) => {
             Err(Failure::new(FailureKind::NoAccess, format!("forbidden: {words}")).hint(format!(
-                "ask for a Role with the verb list on {}, or look at a namespace that you may read with -n",
+                "ask for a ClusterRole with the verb list on {}; the README has one with all that is read",
                 kind.resource()
             )))
         }

@@ -74,6 +74,7 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
     let request = request(args, global)?;
     // What takes the room, and what repels or attracts the pod, may be in any namespace.
     let snapshot = global.read(NEEDS, &Scope::All)?;
+    super::require(&snapshot, Kind::Pod)?;
     let state = State::new(&snapshot);
     let items = pending::pending(&request, &snapshot, &state).map_err(|t| not_found(&t, &request))?;
     let screen = global.screen();

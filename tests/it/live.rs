@@ -70,8 +70,7 @@ fn what_the_answer_is_about_has_to_be_readable() {
     let api = cluster().always("/apis/policy/v1/poddisruptionbudgets", forbidden).start();
     let got = against(&api, &["status", "-A"]);
     assert_eq!((got.status, got.out.as_str()), (1, ""));
-    let want =
-        "error: forbidden: dev may not list poddisruptionbudgets.policy in the whole cluster\nhint: ask for a Role";
+    let want = "error: forbidden: dev may not list poddisruptionbudgets.policy in the whole cluster\nhint: ask for a ClusterRole";
     assert!(got.err.starts_with(want), "{}", got.err);
 }
 
@@ -132,6 +131,15 @@ fn a_wait_for_a_drain_ends_when_its_pods_are_gone() {
     let got = against(&api, &["drain-plan", "n", "-o", "name", "--wait", "--interval", "10ms"]);
     assert_eq!((got.status, got.out.as_str()), (0, "node/n\n"), "{}", got.err);
     assert_eq!(api.asked().iter().filter(|line| line.starts_with("GET /api/v1/pods?")).count(), 3);
+}
+
+#[test]
+fn no_pod_is_said_to_run_that_may_not_be_read() {
+    let words = r#"pods is forbidden: User "dev" cannot list resource "pods" in API group "" at the cluster scope"#;
+    let api = cluster().always("/api/v1/pods", Reply::status(403, "Forbidden", words)).start();
+    let got = against(&api, &["why-pending", "-A"]);
+    assert_eq!((got.status, got.out.as_str()), (1, ""));
+    assert!(got.err.starts_with("error: forbidden: dev may not list pods in the whole cluster\n"), "{}", got.err);
 }
 
 #[test]
