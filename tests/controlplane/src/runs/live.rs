@@ -21,6 +21,9 @@ use crate::{snapshot, truth};
 const READER: (&str, &str) = ("reader-token", "reader");
 const PARTIAL: (&str, &str) = ("partial-token", "partial");
 
+/// A cluster with custom owners among the others.
+const SEED: u64 = 4;
+
 /// A fault that answers later than this has not been noticed.
 const PATIENCE: Duration = Duration::from_secs(45);
 
@@ -34,7 +37,7 @@ struct Live<'a> {
 pub fn run(settings: &Settings) -> Result<Tally> {
     let options = Options { users: vec![READER, PARTIAL], audit: true, ..Options::default() };
     let mut plane = Plane::start(&settings.components, &options)?;
-    load(&plane.api, &cluster(1, Timestamp::now()))?;
+    load(&plane.api, &cluster(SEED, Timestamp::now()))?;
     let budgets = truth::budgets(&mut plane)?;
     let list = snapshot::take(&plane)?;
     let evictions = truth::evictions(&plane.api, &list)?;
@@ -177,6 +180,9 @@ fn grant(plane: &Plane) -> Result<()> {
     }
     let created: Value = serde_json::from_slice(&output.stdout).context("understand kubectl")?;
     let name = created["metadata"]["name"].as_str().unwrap_or_default();
+    // What the README says of custom owners.
+    let custom = json!({"metadata": {"name": "custom-scales"}, "rules": [{"apiGroups": ["apps.example.com"],
+        "resources": ["rollouts/scale", "queues/scale"], "verbs": ["get"]}]});
     let mut less = created["rules"].clone();
     for resources in less.as_array_mut().into_iter().flatten().filter_map(|rule| rule["resources"].as_array_mut()) {
         resources.retain(|resource| !resource.as_str().is_some_and(|r| r.starts_with("statefulsets")));
@@ -186,9 +192,13 @@ fn grant(plane: &Plane) -> Result<()> {
     }
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
     let partial = json!({"metadata": {"name": "partial"}, "rules": less});
-    plane.api.create(&format!("{rbac}/clusterroles"), &partial)?;
-    for (user, role) in [(READER.1, name), (PARTIAL.1, "partial")] {
-        let binding = json!({"metadata": {"name": user},
+    for role in [&custom, &partial] {
+        plane.api.create(&format!("{rbac}/clusterroles"), role)?;
+    }
+    let bindings =
+        [(READER.1, name), (READER.1, "custom-scales"), (PARTIAL.1, "partial"), (PARTIAL.1, "custom-scales")];
+    for (user, role) in bindings {
+        let binding = json!({"metadata": {"name": format!("{user}-{role}")},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]});
         plane.api.create(&format!("{rbac}/clusterrolebindings"), &binding)?;
