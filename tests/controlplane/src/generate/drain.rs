@@ -36,15 +36,15 @@ pub fn scene(seed: u64) -> Scene {
             scale.push((path, maker.choice.number(0, 2)));
         }
         if maker.choice.chance(70) {
-            maker.budget(&namespace, &name, json!({"app": name}));
+            maker.budget(&namespace, &name, &json!({"app": name}));
         }
         if maker.choice.chance(4) {
             // A second one over the same pods: evictions are answered with 500.
-            maker.budget(&namespace, &format!("{name}-too"), json!({"app": name}));
+            maker.budget(&namespace, &format!("{name}-too"), &json!({"app": name}));
         }
     }
     if maker.choice.chance(15) {
-        maker.budget("one", "team", json!({"team": "red"}));
+        maker.budget("one", "team", &json!({"team": "red"}));
     }
     let quota =
         maker.choice.chance(12).then(|| (maker.choice.one(&["one", "two"]).to_owned(), maker.choice.number(-1, 2)));
@@ -220,7 +220,7 @@ impl Maker {
         spec["volumes"] = json!([{"name": "data", "persistentVolumeClaim": {"claimName": name}}]);
     }
 
-    fn budget(&mut self, namespace: &str, name: &str, selector: Value) {
+    fn budget(&mut self, namespace: &str, name: &str, selector: &Value) {
         let mut spec = json!({"selector": {"matchLabels": selector}});
         let (rule, value) = self.choice.weighted(&[
             (5, ("minAvailable", "1")),
