@@ -19,6 +19,7 @@ Examples:
   kubectl pdb why-pending -A                    everything that is not running, grouped by owner and cause
   kubectl pdb why-pending web-6d5f9c-zzk        one pod: every node, every reason, what preemption would do
   kubectl pdb why-pending deployment/web        why a workload lacks pods, and why those it has do not run
+  kubectl pdb why-pending -f web.yaml --replicas 20   how many of 20 would fit, and what stops the next
   kubectl pdb why-pending -A --exit-code        ends with 2 when some pod has neither a node nor a way to one
 
 What a scheduler profile adds to the defaults (added affinity, disabled plugins, extenders) cannot be seen from the
@@ -35,6 +36,12 @@ pub struct WhyPendingArgs {
     /// Only pods with such labels
     #[arg(long, short = 'l', value_name = "SELECTOR")]
     pub selector: Option<String>,
+    /// Manifests of pods or workloads that do not exist yet: how many would fit, and what stops the next; - is standard input
+    #[arg(long, short = 'f', value_name = "FILE|-", conflicts_with_all = ["names", "selector"])]
+    pub filename: Vec<String>,
+    /// How many pods of each manifest, instead of what it states
+    #[arg(long, value_name = "N", requires = "filename")]
+    pub replicas: Option<usize>,
     /// End with status 2 when a pod stays Pending with neither a node nor preemption to help
     #[arg(long)]
     pub exit_code: bool,
@@ -75,8 +82,15 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
     // What takes the room, and what repels or attracts the pod, may be in any namespace.
     let snapshot = global.read(NEEDS, &Scope::All)?;
     super::require(&snapshot, Kind::Pod)?;
-    let state = State::new(&snapshot);
-    let items = pending::pending(&request, &snapshot, &state).map_err(|t| not_found(&t, &request))?;
+    let (items, state) = if args.filename.is_empty() {
+        let state = State::new(&snapshot);
+        let items = pending::pending(&request, &snapshot, &state).map_err(|t| not_found(&t, &request))?;
+        (items, state)
+    } else {
+        let manifests = crate::file::load(&args.filename, None)?;
+        let namespace = request.namespace.as_deref().unwrap_or("default");
+        pending::planned(&manifests, &snapshot, args.replicas, namespace)
+    };
     let screen = global.screen();
     let document = || {
         let body = PendingReport::new(&items, &state, request.node_by_node());
@@ -98,7 +112,7 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
 }
 
 fn view(args: &WhyPendingArgs) -> render::pending::View {
-    if args.names.is_empty() {
+    if args.names.is_empty() && args.filename.is_empty() {
         render::pending::View::Table { all_namespaces: args.all_namespaces }
     } else {
         render::pending::View::Detail

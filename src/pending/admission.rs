@@ -58,7 +58,7 @@ fn items<'a>(range: &'a Object<LimitRange>, kind: &'a str) -> impl Iterator<Item
 }
 
 /// The pod with what limit ranges, and the API itself, fill in where nothing is set.
-fn with_defaults(pod: &Pod, snapshot: &Snapshot) -> Pod {
+pub fn with_defaults(pod: &Pod, snapshot: &Snapshot) -> Pod {
     let mut pod = pod.clone();
     let ranges = snapshot.limit_ranges.in_namespace(pod.meta.ns());
     let spec = Arc::make_mut(&mut pod.spec);

@@ -3,6 +3,7 @@
 use super::scheduling::Scheduling;
 use super::stage::Stage;
 use crate::finding::{Code, Finding, Severity};
+use crate::snapshot::Str;
 use crate::snapshot::meta::Meta;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
@@ -57,10 +58,23 @@ pub struct Item {
     pub asks: Vec<String>,
     /// How many pods a workload lacks.
     pub missing: usize,
+    /// Where the pods of a manifest would go.
+    pub placement: Option<Placement>,
     /// What the scheduler makes of it; `None` for a workload, and for a pod that has its node.
     pub scheduling: Option<Scheduling>,
     /// Everything that matters.
     pub findings: Vec<Finding>,
+}
+
+/// Where the pods of a manifest would go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// How many are wanted.
+    pub wanted: usize,
+    /// How many fit.
+    pub placed: usize,
+    /// On which nodes, likely: the scheduler may choose others.
+    pub nodes: Vec<(Str, usize)>,
 }
 
 impl Item {

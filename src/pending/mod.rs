@@ -8,6 +8,7 @@ pub mod explain;
 pub mod facts;
 pub mod item;
 pub mod nomination;
+pub mod planned;
 pub mod recorded;
 pub mod report;
 pub mod scheduling;
@@ -16,6 +17,7 @@ pub mod stage;
 pub mod startup;
 
 pub use item::{Item, Subject};
+pub use planned::planned;
 pub use report::pending;
 pub use select::{Request, Target};
 pub use stage::Stage;

@@ -36,6 +36,7 @@ fn pod(pod: &Arc<Pod>, snapshot: &Snapshot, state: &State, kubectl: &Kubectl) ->
         stage,
         asks: amounts::asks(pod),
         missing: 0,
+        placement: None,
         scheduling: None,
         findings: Vec::new(),
     };
@@ -67,17 +68,32 @@ fn workload(w: &Arc<Workload>, request: &Request, snapshot: &Snapshot, kubectl: 
         stage: Stage::NotCreated,
         asks: Vec::new(),
         missing: lacking.missing,
+        placement: None,
         scheduling: None,
         findings: lacking.findings,
     })
 }
 
-fn gated(pod: &Pod) -> Finding {
+/// Gates hold the pod.
+pub fn gated(pod: &Pod) -> Finding {
     let gates = pod.spec.scheduling_gates.join(", ");
     Finding::new(Code::Gated, format!("scheduling gates keep the scheduler from looking at it: {gates}"))
 }
 
 fn unscheduled(pod: &Arc<Pod>, item: &mut Item, state: &State, kubectl: &Kubectl) {
+    let (s, findings) = explained(pod, item.owner.as_ref(), state, kubectl);
+    item.findings.extend(findings);
+    item.findings.extend(recorded::stale(pod, &s.message, state.snapshot()));
+    item.scheduling = Some(s);
+}
+
+/// What the scheduler makes of a pod, and what that means.
+pub fn explained(
+    pod: &Arc<Pod>,
+    owner: Option<&Arc<Workload>>,
+    state: &State,
+    kubectl: &Kubectl,
+) -> (Scheduling, Vec<Finding>) {
     let (mut s, diagnosis) = schedule(state, pod);
     let facts = Facts {
         state,
@@ -85,16 +101,15 @@ fn unscheduled(pod: &Arc<Pod>, item: &mut Item, state: &State, kubectl: &Kubectl
         diagnosis: &diagnosis,
         preemption: &s.preemption,
         groups: &s.groups,
-        owner: item.owner.as_ref(),
+        owner,
         kubectl,
     };
     let why = explain::preemption::why(&facts);
-    item.findings.extend(explain::findings(&facts, &why));
-    item.findings.extend(nomination::stale(&facts));
-    item.findings.extend(fits_now(&s, state));
-    item.findings.extend(recorded::stale(pod, &s.message, state.snapshot()));
+    let mut findings = explain::findings(&facts, &why);
+    findings.extend(nomination::stale(&facts));
+    findings.extend(fits_now(&s, state));
     s.why = why;
-    item.scheduling = Some(s);
+    (s, findings)
 }
 
 fn fits_now(s: &Scheduling, state: &State) -> Option<Finding> {

@@ -20,6 +20,8 @@ pub struct Group {
 /// What the scheduler makes of a pod.
 #[derive(Debug, Clone)]
 pub struct Scheduling {
+    /// The pod.
+    pub pod: Arc<Pod>,
     /// What it would write into the condition; empty where the pod fits.
     pub message: String,
     /// Nodes that take the pod.
@@ -47,6 +49,7 @@ pub fn schedule(state: &State, pod: &Arc<Pod>) -> (Scheduling, Diagnosis) {
     groups.sort_by_key(|g| (std::cmp::Reverse(g.nodes.len()), g.nodes.first().copied()));
     let message = if diagnosis.fits.is_empty() { message(&diagnosis, &preemption) } else { String::new() };
     let scheduling = Scheduling {
+        pod: pod.clone(),
         message,
         fits: diagnosis.fits.clone(),
         groups,

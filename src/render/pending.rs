@@ -6,6 +6,7 @@ use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, cut, wrap};
 use crate::finding::{Code, Finding, Severity};
 use crate::pending::facts::{count, some};
+use crate::pending::item::Placement;
 use crate::pending::scheduling::Scheduling;
 use crate::pending::{Item, Stage, Subject, detail};
 use crate::sched::preempt::{NO_VICTIMS, Outcome};
@@ -172,7 +173,12 @@ fn headline(item: &Item) -> String {
 fn story(item: &Item, state: &State, screen: &Screen) -> String {
     let width = screen.prose_width();
     let mut out = format!("{}\n", paint(&wrap(&safe(&first_line(item, state)), width, 0), Tone::Strong));
-    if let Subject::Pod(pod) = &item.subject {
+    if let Some(p) = &item.placement {
+        out.push_str(&format!("{}\n", wrap(&safe(&placed(p)), width, 0)));
+        if let Some(s) = &item.scheduling {
+            out.push_str(&nodes(&s.pod, s, state, screen));
+        }
+    } else if let Subject::Pod(pod) = &item.subject {
         out.push_str(&format!("{}\n", wrap(&safe(&demands(item, pod)), width, 0)));
         if let Some(s) = &item.scheduling {
             out.push_str(&nodes(pod, s, state, screen));
@@ -197,6 +203,13 @@ fn first_line(item: &Item, state: &State) -> String {
     let since = meta.created.map(|t| format!(" ({})", age(t, state.snapshot().now))).unwrap_or_default();
     let path = meta.path();
     let name = |id: NodeId| state.node(id).map(|n| n.name().to_string()).unwrap_or_default();
+    if let Some(p) = &item.placement {
+        let what = format!("{} {path}", item.subject.kind());
+        return match p.wanted - p.placed {
+            0 => format!("{what}: all {} would fit.", count(p.wanted, "pod")),
+            _ => format!("{what}: {} of {} would fit; the next does not: {}", p.placed, p.wanted, headline(item)),
+        };
+    }
     match (&item.subject, item.stage, &item.scheduling) {
         (Subject::Workload(w), ..) => {
             format!("{} {path} lacks {}: {}", w.kind, count(item.missing, "pod"), headline(item))
@@ -220,6 +233,14 @@ fn first_line(item: &Item, state: &State) -> String {
             (None, _) => format!("{path}: no node takes it{since}, and preemption cannot help."),
         },
     }
+}
+
+fn placed(p: &Placement) -> String {
+    if p.nodes.is_empty() {
+        return "None of them finds a node.".to_owned();
+    }
+    let each = p.nodes.iter().map(|(name, n)| if *n == 1 { name.to_string() } else { format!("{n} on {name}") });
+    format!("Likely nodes: {}.", some(each))
 }
 
 fn demands(item: &Item, pod: &Pod) -> String {

@@ -38,6 +38,9 @@ pub struct PendingItem {
     /// How many pods a workload lacks; absent for a pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<usize>,
+    /// Where the pods of a manifest would go; only with `-f`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<PlacementSays>,
     /// What the pod itself demands, in short phrases: `2 cpu`, `tolerates gpu` …
     pub asks: Vec<String>,
     /// What the scheduler says; absent for a workload and for a pod that has its node.
@@ -48,6 +51,26 @@ pub struct PendingItem {
     pub preemption: Option<PreemptionSays>,
     /// Everything that matters.
     pub findings: Vec<Finding>,
+}
+
+/// Where the pods of a manifest would go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlacementSays {
+    /// How many are wanted.
+    pub wanted: usize,
+    /// How many fit.
+    pub fits: usize,
+    /// On which nodes, likely.
+    pub nodes: Vec<PlacedOn>,
+}
+
+/// How many pods would go to a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlacedOn {
+    /// The node.
+    pub name: String,
+    /// How many.
+    pub pods: usize,
 }
 
 /// What the scheduler says of a pod in the present state.
@@ -170,9 +193,18 @@ impl PendingItem {
             priority: pod.as_ref().map_or(0, |p| p.priority()),
             age_seconds: meta.created.map(|t| now.duration_since(t).as_secs()),
             stage: item.stage.as_str(),
+            placement: item.placement.as_ref().map(|p| PlacementSays {
+                wanted: p.wanted,
+                fits: p.placed,
+                nodes: p.nodes.iter().map(|(name, pods)| PlacedOn { name: name.to_string(), pods: *pods }).collect(),
+            }),
             missing: pod.is_none().then_some(item.missing),
             asks: item.asks.clone(),
-            scheduler: pod.as_ref().map(|pod| SchedulerSays::new(scheduling, pod, state, detailed)),
+            scheduler: match (&pod, scheduling) {
+                (Some(pod), s) => Some(SchedulerSays::new(s, pod, state, detailed)),
+                (None, Some(s)) => Some(SchedulerSays::new(Some(s), &s.pod, state, detailed)),
+                (None, None) => None,
+            },
             preemption: scheduling.map(|s| PreemptionSays::new(s, state)),
             findings: item.findings.clone(),
         }

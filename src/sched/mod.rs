@@ -16,11 +16,14 @@ pub mod domains;
 pub mod filters;
 pub mod message;
 pub mod node;
+pub mod place;
 pub mod preempt;
 pub mod resources;
 pub mod state;
 pub mod status;
 pub mod terms;
+#[cfg(test)]
+pub mod testing;
 pub mod victims;
 
 pub use diagnosis::Diagnosis;

@@ -226,3 +226,148 @@ pub fn terminating_by_preemption(pod: &Pod) -> bool {
             .condition("DisruptionTarget")
             .is_some_and(|c| c.status == Truth::True && &*c.reason == "PreemptionByScheduler")
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::sched::State;
+    use crate::sched::testing::{cluster, find, merged, node, pod, says, says_in};
+    use serde_json::{Value, json};
+
+    fn running(name: &str, on: &str, priority: i32, cpu: &str, started: &str) -> Value {
+        let started = format!("2026-01-01T{started}:00Z");
+        pod(
+            name,
+            json!({"metadata": {"labels": {"app": name}}, "status": {"phase": "Running", "startTime": started},
+                "spec": {"nodeName": on, "priority": priority,
+                    "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}}),
+        )
+    }
+
+    fn preemptor(cpu: &str, more: Value) -> Value {
+        let spec = json!({"priority": 100, "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]});
+        merged(pod("p", json!({"spec": spec})), more)
+    }
+
+    fn budget(app: &str, allowed: i32) -> Value {
+        json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": app, "namespace": "a"},
+            "spec": {"selector": {"matchLabels": {"app": app}}}, "status": {"disruptionsAllowed": allowed}})
+    }
+
+    /// The node chosen, the victims in order, and how many violate a budget.
+    fn chosen(objects: &[Value]) -> Option<(String, Vec<String>, usize)> {
+        let snapshot = cluster(objects);
+        let state = State::new(&snapshot);
+        let p = find(&snapshot, "p");
+        let d = state.diagnose(&p);
+        let c = state.preempt(&p, &d).chosen?;
+        let victims = c.victims.iter().map(|v| v.pod.meta.name.to_string()).collect();
+        Some((state.node(c.node)?.name().to_string(), victims, c.violations))
+    }
+
+    #[test]
+    fn victims_are_chosen_as_upstream() {
+        // After TestPickOneNodeForPreemption and TestDryRunPreemption. Nodes have 4 cpu each.
+        let (n, m) = (|| node("n", json!({})), || node("m", json!({})));
+        let want = |node: &str, victims: &[&str], violations| {
+            Some((node.to_owned(), victims.iter().map(|v| (*v).to_owned()).collect(), violations))
+        };
+        for (title, objects, want) in [
+            ("nothing lower", vec![n(), running("x", "n", 100, "4", "08:00")], None),
+            (
+                "only as many as needed, the least important first",
+                vec![n(), running("old", "n", 1, "2", "08:00"), running("new", "n", 1, "2", "09:00")],
+                want("n", &["new"], 0),
+            ),
+            (
+                "the lower highest priority",
+                vec![n(), m(), running("x", "n", 50, "4", "08:00"), running("y", "m", 10, "4", "08:00")],
+                want("m", &["y"], 0),
+            ),
+            (
+                "fewer violations before lower priority",
+                vec![
+                    n(),
+                    m(),
+                    running("x", "n", 50, "4", "08:00"),
+                    running("y", "m", 10, "4", "08:00"),
+                    budget("y", 0),
+                ],
+                want("n", &["x"], 0),
+            ),
+            (
+                "fewer victims",
+                vec![
+                    n(),
+                    m(),
+                    running("x", "n", 0, "2", "08:00"),
+                    running("x2", "n", 0, "2", "08:00"),
+                    running("y", "m", 0, "4", "08:00"),
+                ],
+                want("m", &["y"], 0),
+            ),
+            (
+                "the one that started last",
+                vec![n(), m(), running("x", "n", 0, "4", "09:00"), running("y", "m", 0, "4", "08:00")],
+                want("n", &["x"], 0),
+            ),
+            (
+                "those a budget protects are given back first",
+                vec![n(), running("x", "n", 50, "2", "08:00"), running("y", "n", 0, "2", "08:00"), budget("y", 0)],
+                want("n", &["x"], 0),
+            ),
+        ] {
+            let all: Vec<Value> = [preemptor("2", json!({}))].into_iter().chain(objects).collect();
+            let all: Vec<Value> = if title.contains("given back") || title.contains("as needed") {
+                all
+            } else {
+                [preemptor("4", json!({}))].into_iter().chain(all.into_iter().skip(1)).collect()
+            };
+            assert_eq!(chosen(&all), want, "{title}");
+        }
+    }
+
+    #[test]
+    fn a_pod_may_not_be_allowed_to_preempt() {
+        let full = || [node("n", json!({})), running("x", "n", 0, "4", "08:00")];
+        let ending = json!({"metadata": {"deletionTimestamp": "2026-01-01T12:00:00Z"}, "status": {"conditions":
+            [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}});
+        let never = preemptor("4", json!({"spec": {"preemptionPolicy": "Never"}}));
+        let nominated = preemptor("4", json!({"status": {"nominatedNodeName": "n"}}));
+        let [n, x] = full();
+        assert_eq!(
+            says(&[n, x, never]),
+            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: \
+             not eligible due to preemptionPolicy=Never."
+        );
+        let [n, x] = full();
+        assert_eq!(
+            says(&[n, merged(x, ending), nominated]),
+            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: \
+             not eligible due to a terminating pod on the nominated node."
+        );
+    }
+
+    #[test]
+    fn versions_have_their_own_words() {
+        let all = [node("n", json!({})), running("x", "n", 200, "4", "08:00"), preemptor("4", json!({}))];
+        let first = "0/1 nodes are available: 1 Insufficient cpu.";
+        let rest = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.";
+        assert_eq!(says_in(&all, "v1.34.4"), format!("{first} no new claims to deallocate, {rest}"));
+        assert_eq!(says_in(&all, "v1.36.3"), format!("{first} no new claims to deallocate, {rest}"));
+        assert_eq!(says_in(&all, "v1.37.2"), format!("{first} {rest}"));
+        let found = [node("n", json!({})), running("x", "n", 0, "4", "08:00"), preemptor("4", json!({}))];
+        assert_eq!(says_in(&found, "v1.36.3"), first);
+    }
+
+    #[test]
+    fn room_held_for_others_is_not_taken() {
+        // After TestNominatedPods: the freed room belongs to the pod of equal priority.
+        let other = preemptor("4", json!({"metadata": {"name": "other"}, "status": {"nominatedNodeName": "n"}}));
+        let all = [node("n", json!({})), other, preemptor("4", json!({}))];
+        assert_eq!(
+            says(&all),
+            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: \
+             0/1 nodes are available: 1 No preemption victims found for incoming pod."
+        );
+    }
+}

@@ -217,3 +217,84 @@ impl Filter for InterPodAffinity<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
+mod tests {
+    use crate::sched::Plugin::InterPodAffinity;
+    use crate::sched::testing::{merged, node, pod, refusal, refusals};
+    use serde_json::{Value, json};
+
+    fn rule(kind: &str, more: Value) -> Value {
+        let base = json!({"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}});
+        json!({"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [merged(base, more)]}}})
+    }
+
+    fn labelled(name: &str, spec: Value, app: &str) -> Value {
+        pod(name, json!({"metadata": {"labels": {"app": app}}, "spec": spec}))
+    }
+
+    fn there(spec: Value, app: &str) -> Value {
+        labelled("there", merged(json!({"nodeName": "n"}), spec), app)
+    }
+
+    #[test]
+    fn neighbours_are_judged_as_upstream() {
+        // After TestRequiredAffinitySingleNode: one pod runs on node n.
+        let near = || refusal(InterPodAffinity, false, &["node(s) didn't match pod affinity rules"]);
+        let apart = || refusal(InterPodAffinity, true, &["node(s) didn't match pod anti-affinity rules"]);
+        let existing =
+            || refusal(InterPodAffinity, true, &["node(s) didn't satisfy existing pods anti-affinity rules"]);
+        let none = || json!({});
+        for (title, there, p, want) in [
+            ("wanted and there", there(none(), "web"), labelled("p", rule("podAffinity", none()), "api"), vec![]),
+            ("wanted and not there", there(none(), "db"), labelled("p", rule("podAffinity", none()), "api"), near()),
+            ("the first of its kind", there(none(), "db"), labelled("p", rule("podAffinity", none()), "web"), vec![]),
+            ("avoided and there", there(none(), "web"), labelled("p", rule("podAntiAffinity", none()), "api"), apart()),
+            (
+                "avoided and not there",
+                there(none(), "db"),
+                labelled("p", rule("podAntiAffinity", none()), "api"),
+                vec![],
+            ),
+            (
+                "the other avoids it",
+                there(rule("podAntiAffinity", none()), "db"),
+                labelled("p", none(), "web"),
+                existing(),
+            ),
+            (
+                "its own rule is named before the other's",
+                there(rule("podAntiAffinity", none()), "web"),
+                labelled("p", rule("podAntiAffinity", none()), "web"),
+                apart(),
+            ),
+            (
+                "another namespace is not meant",
+                merged(there(none(), "web"), json!({"metadata": {"namespace": "b"}})),
+                labelled("p", rule("podAntiAffinity", none()), "api"),
+                vec![],
+            ),
+            (
+                "unless all namespaces are",
+                merged(there(none(), "web"), json!({"metadata": {"namespace": "b"}})),
+                labelled("p", rule("podAntiAffinity", json!({"namespaceSelector": {}})), "api"),
+                apart(),
+            ),
+            (
+                "or that one by name",
+                merged(there(none(), "web"), json!({"metadata": {"namespace": "b"}})),
+                labelled("p", rule("podAntiAffinity", json!({"namespaces": ["b"]})), "api"),
+                apart(),
+            ),
+            (
+                "a node without the label is no place to be beside",
+                there(none(), "web"),
+                labelled("p", rule("podAffinity", json!({"topologyKey": "zone"})), "api"),
+                near(),
+            ),
+        ] {
+            assert_eq!(refusals(&[node("n", json!({})), there, p]), want, "{title}");
+        }
+    }
+}

@@ -133,3 +133,95 @@ impl Filter for Fit<'_> {
         verdict
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
+mod tests {
+    use crate::sched::Plugin::NodeResourcesFit;
+    use crate::sched::testing::{node, pod, refusal, refusals};
+    use serde_json::{Value, json};
+
+    fn asks(containers: Value) -> Value {
+        pod("p", json!({"spec": containers}))
+    }
+
+    fn container(requests: Value) -> Value {
+        json!({"name": "c", "resources": {"requests": requests}})
+    }
+
+    #[test]
+    fn room_is_judged_as_upstream() {
+        // After TestEnoughRequests: the node has 4 cpu, 8Gi, 10 pods; one pod of it asks 3 cpu and 6Gi.
+        let n = || node("n", json!({"status": {"allocatable": {"example.com/a": "2"}}}));
+        let other = || {
+            let requests = json!({"cpu": "3", "memory": "6Gi", "example.com/a": "1"});
+            pod("other", json!({"spec": {"nodeName": "n", "containers": [container(requests)]}}))
+        };
+        let always = json!({"name": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": "500m"}}});
+        for (title, spec, want) in [
+            ("fits", json!({"containers": [container(json!({"cpu": "1"}))]}), vec![]),
+            (
+                "cpu",
+                json!({"containers": [container(json!({"cpu": "1001m"}))]}),
+                refusal(NodeResourcesFit, true, &["Insufficient cpu"]),
+            ),
+            (
+                "both",
+                json!({"containers": [container(json!({"cpu": "2", "memory": "3Gi"}))]}),
+                refusal(NodeResourcesFit, true, &["Insufficient cpu", "Insufficient memory"]),
+            ),
+            (
+                "more than the node has",
+                json!({"containers": [container(json!({"cpu": "5"}))]}),
+                refusal(NodeResourcesFit, false, &["Insufficient cpu"]),
+            ),
+            (
+                "a scalar taken",
+                json!({"containers": [container(json!({"example.com/a": "2"}))]}),
+                refusal(NodeResourcesFit, true, &["Insufficient example.com/a"]),
+            ),
+            (
+                "a scalar the node has not",
+                json!({"containers": [container(json!({"example.com/b": "1"}))]}),
+                refusal(NodeResourcesFit, false, &["Insufficient example.com/b"]),
+            ),
+            (
+                "the init container that asks most decides",
+                json!({"containers": [container(json!({"cpu": "500m"}))],
+                       "initContainers": [container(json!({"cpu": "2"}))]}),
+                refusal(NodeResourcesFit, true, &["Insufficient cpu"]),
+            ),
+            (
+                "a sidecar is added",
+                json!({"containers": [container(json!({"cpu": "600m"}))], "initContainers": [always]}),
+                refusal(NodeResourcesFit, true, &["Insufficient cpu"]),
+            ),
+            (
+                "overhead is added",
+                json!({"containers": [container(json!({"cpu": "1"}))], "overhead": {"cpu": "1m"}}),
+                refusal(NodeResourcesFit, true, &["Insufficient cpu"]),
+            ),
+            (
+                "requests of the pod as a whole replace those of its containers",
+                json!({"containers": [container(json!({"cpu": "100m"}))], "resources": {"requests": {"cpu": "2"}}}),
+                refusal(NodeResourcesFit, true, &["Insufficient cpu"]),
+            ),
+        ] {
+            assert_eq!(refusals(&[n(), other(), asks(spec)]), want, "{title}");
+        }
+    }
+
+    #[test]
+    fn slots_are_counted() {
+        let n = node("n", json!({"status": {"allocatable": {"pods": "2"}}}));
+        let mut all = vec![n, pod("p", json!({"spec": {"containers": [{"name": "c"}]}}))];
+        all.push(pod("done", json!({"spec": {"nodeName": "n"}, "status": {"phase": "Succeeded"}})));
+        all.push(pod(
+            "ending",
+            json!({"metadata": {"deletionTimestamp": "2026-01-01T12:00:00Z"}, "spec": {"nodeName": "n"}}),
+        ));
+        assert_eq!(refusals(&all), vec![], "a finished pod takes no slot");
+        all.push(pod("third", json!({"spec": {"nodeName": "n"}})));
+        assert_eq!(refusals(&all), refusal(NodeResourcesFit, true, &["Too many pods"]));
+    }
+}

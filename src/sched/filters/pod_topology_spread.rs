@@ -194,3 +194,89 @@ impl Filter for Spread {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
+mod tests {
+    use crate::sched::Plugin::PodTopologySpread;
+    use crate::sched::testing::{merged, node, pod, refusal, refusals, says};
+    use serde_json::{Value, json};
+
+    fn zoned(name: &str, zone: &str, more: Value) -> Value {
+        node(name, merged(json!({"metadata": {"labels": {"zone": zone}}}), more))
+    }
+
+    fn member(name: &str, on: &str, more: Value) -> Value {
+        let base = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"nodeName": on}});
+        pod(name, merged(base, more))
+    }
+
+    fn spread(more: Value, labels: Value) -> Value {
+        let base = json!({"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "web"}}});
+        pod("p", json!({"metadata": {"labels": labels}, "spec": {"topologySpreadConstraints": [merged(base, more)]}}))
+    }
+
+    const TOO_MANY: &str = "node(s) didn't match pod topology spread constraints";
+
+    #[test]
+    fn skew_is_judged_as_upstream() {
+        // After TestSingleConstraint: zone a (node n) has one member, zone b has none.
+        let web = || json!({"app": "web"});
+        let full = || refusal(PodTopologySpread, true, &[TOO_MANY]);
+        let gone = json!({"metadata": {"deletionTimestamp": "2026-01-01T12:00:00Z"}});
+        let cordoned = json!({"spec": {"unschedulable": true}});
+        let tainted = json!({"spec": {"taints": [{"key": "x", "effect": "NoSchedule"}]}});
+        for (title, b, m, p, want) in [
+            ("one more is one too many", json!({}), json!({}), spread(json!({}), web()), full()),
+            ("a wider skew", json!({}), json!({}), spread(json!({"maxSkew": 2}), web()), vec![]),
+            ("a pod that is not counted itself", json!({}), json!({}), spread(json!({}), json!({})), vec![]),
+            ("a wish", json!({}), json!({}), spread(json!({"whenUnsatisfiable": "ScheduleAnyway"}), web()), vec![]),
+            ("terminating pods are not counted", json!({}), gone, spread(json!({}), web()), vec![]),
+            (
+                "other namespaces are not counted",
+                json!({}),
+                json!({"metadata": {"namespace": "b"}}),
+                spread(json!({}), web()),
+                vec![],
+            ),
+            ("a cordoned node is a domain", cordoned, json!({}), spread(json!({}), web()), full()),
+            ("a tainted node is a domain", tainted.clone(), json!({}), spread(json!({}), web()), full()),
+            (
+                "unless taints are honoured",
+                tainted,
+                json!({}),
+                spread(json!({"nodeTaintsPolicy": "Honor"}), web()),
+                vec![],
+            ),
+            ("minDomains met", json!({}), json!({}), spread(json!({"minDomains": 2, "maxSkew": 2}), web()), vec![]),
+            ("minDomains not met counts 0", json!({}), json!({}), spread(json!({"minDomains": 3}), web()), full()),
+            (
+                "only pods of the same value are counted",
+                json!({}),
+                json!({"metadata": {"labels": {"rev": "1"}}}),
+                spread(json!({"matchLabelKeys": ["rev"]}), json!({"app": "web", "rev": "2"})),
+                vec![],
+            ),
+        ] {
+            let all = [zoned("n", "a", json!({})), zoned("m", "b", b), member("one", "n", m), p];
+            assert_eq!(refusals(&all), want, "{title}");
+        }
+    }
+
+    #[test]
+    fn a_node_without_the_label_cannot_be_helped() {
+        let words = format!("{TOO_MANY} (missing required label)");
+        let all = [node("n", json!({})), zoned("m", "b", json!({})), spread(json!({}), json!({"app": "web"}))];
+        assert_eq!(refusals(&all), refusal(PodTopologySpread, false, &[&words]));
+    }
+
+    #[test]
+    fn taking_a_member_away_makes_room() {
+        // The member is of lower priority, and gone it evens the zones.
+        let p = merged(spread(json!({}), json!({"app": "web"})), json!({"spec": {"priority": 10}}));
+        let tight = json!({"status": {"allocatable": {"cpu": "500m"}}});
+        let all = [zoned("n", "a", json!({})), zoned("m", "b", tight), member("one", "n", json!({})), p];
+        assert_eq!(says(&all), format!("0/2 nodes are available: 1 Insufficient cpu, 1 {TOO_MANY}."));
+    }
+}

@@ -265,3 +265,75 @@ impl std::fmt::Debug for Delayed {
         f.debug_struct("Delayed").field("claim", &self.claim.meta.name).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::sched::testing::{merged, node, pod, says};
+    use serde_json::{Value, json};
+
+    fn using(claim: &str) -> Value {
+        pod("p", json!({"spec": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]}}))
+    }
+
+    fn claim(more: Value) -> Value {
+        merged(
+            json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c", "namespace": "a"},
+                "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}},
+                         "storageClassName": "wait"}, "status": {"phase": "Pending"}}),
+            more,
+        )
+    }
+
+    fn class(more: Value) -> Value {
+        merged(
+            json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "wait"},
+                "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}),
+            more,
+        )
+    }
+
+    fn volume(size: &str, on: &str) -> Value {
+        json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": size}, "storageClassName": "wait",
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions":
+                    [{"key": "kubernetes.io/hostname", "operator": "In", "values": [on]}]}]}}},
+            "status": {"phase": "Available"}})
+    }
+
+    #[test]
+    fn claims_are_judged_as_upstream() {
+        const NONE: &str = "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind. \
+            no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
+        const ELSEWHERE: &str = "0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity. \
+            no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
+        let bound = json!({"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+            "spec": {"volumeName": "v"}, "status": {"phase": "Bound"}});
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-01-01T12:00:00Z"}});
+        let making = json!({"provisioner": "disk.example.com"});
+        let elsewhere = json!({"provisioner": "disk.example.com", "allowedTopologies":
+            [{"matchLabelExpressions": [{"key": "kubernetes.io/hostname", "values": ["m"]}]}]});
+        for (title, objects, want) in [
+            ("missing", vec![], "0/1 nodes are available: persistentvolumeclaim \"c\" not found. not found"),
+            (
+                "binds before the pod",
+                vec![claim(json!({})), class(json!({"volumeBindingMode": "Immediate"}))],
+                "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found",
+            ),
+            (
+                "being deleted",
+                vec![claim(merged(deleted, bound.clone())), volume("2Gi", "n")],
+                "0/1 nodes are available: persistentvolumeclaim \"c\" is being deleted. not found",
+            ),
+            ("bound and reachable", vec![claim(bound.clone()), volume("2Gi", "n")], ""),
+            ("bound and elsewhere", vec![claim(bound), volume("2Gi", "m")], ELSEWHERE),
+            ("a free volume there", vec![claim(json!({})), class(json!({})), volume("2Gi", "n")], ""),
+            ("a free volume elsewhere", vec![claim(json!({})), class(json!({})), volume("2Gi", "m")], NONE),
+            ("a free volume too small", vec![claim(json!({})), class(json!({})), volume("1Gi", "n")], NONE),
+            ("one can be made", vec![claim(json!({})), class(making)], ""),
+            ("one can be made elsewhere", vec![claim(json!({})), class(elsewhere)], NONE),
+        ] {
+            let all: Vec<Value> = [node("n", json!({})), using("c")].into_iter().chain(objects).collect();
+            assert_eq!(says(&all), want, "{title}");
+        }
+    }
+}

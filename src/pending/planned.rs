@@ -1,0 +1,197 @@
+//! Pods that do not exist yet: how many of what a manifest describes would fit, on which nodes, and what stops the next.
+
+use super::admission;
+use super::amounts;
+use super::creation::pod_of;
+use super::item::{Item, Placement, Subject};
+use super::report::{explained, gated};
+use super::stage::Stage;
+use crate::finding::{Code, Finding};
+use crate::sched::State;
+use crate::shell::Kubectl;
+use crate::snapshot::pod::{Pod, VolumeSource};
+use crate::snapshot::selector::{NodeSelector, NodeTerm, Requirement};
+use crate::snapshot::workload::{Detail, Workload};
+use crate::snapshot::{Claim, Snapshot, Str};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What of the manifests would run. `replicas` replaces the number that a manifest states; `namespace` is that of objects
+/// which name none. With the answer comes the state in which all that fits is placed.
+pub fn planned(
+    manifests: &Snapshot,
+    snapshot: &Snapshot,
+    replicas: Option<usize>,
+    namespace: &str,
+) -> (Vec<Item>, State) {
+    let mut cluster = snapshot.clone();
+    for c in manifests.claims.iter() {
+        let mut claim = (**c).clone();
+        claim.meta.namespace.get_or_insert_with(|| namespace.into());
+        cluster.claims.put(Arc::new(claim));
+    }
+    // Pods first: what they take is not there for the workloads that follow.
+    let mut all: Vec<(Subject, Vec<Arc<Pod>>)> = Vec::new();
+    for pod in manifests.pods.iter() {
+        let pod = admitted(pod, namespace, &cluster);
+        all.push((Subject::Pod(pod.clone()), vec![pod]));
+    }
+    for w in manifests.workloads.iter() {
+        let mut workload = (**w).clone();
+        workload.meta.namespace.get_or_insert_with(|| namespace.into());
+        if let Some(pods) = pods_wanted(&workload, replicas, &mut cluster) {
+            all.push((Subject::Workload(Arc::new(workload)), pods));
+        }
+    }
+    let kubectl = Kubectl::of(snapshot);
+    let mut state = State::new(&cluster);
+    let items = all.into_iter().map(|(subject, pods)| place(subject, &pods, &mut state, &kubectl)).collect();
+    (items, state)
+}
+
+/// Puts pods one after the other, until one does not fit.
+fn place(subject: Subject, pods: &[Arc<Pod>], state: &mut State, kubectl: &Kubectl) -> Item {
+    let mut nodes: BTreeMap<Str, usize> = BTreeMap::new();
+    let mut item = Item {
+        owner: None,
+        stage: Stage::NotCreated,
+        asks: pods.first().map(|p| amounts::asks(p)).unwrap_or_default(),
+        missing: 0,
+        placement: None,
+        scheduling: None,
+        findings: Vec::new(),
+        subject,
+    };
+    let mut placed = 0;
+    for pod in pods {
+        item.findings = admission::refusals(pod, state.snapshot());
+        if !pod.spec.scheduling_gates.is_empty() {
+            item.findings.push(gated(pod));
+        }
+        if !item.findings.is_empty() {
+            break;
+        }
+        match state.likely_node(pod) {
+            Some(node) => {
+                state.bind(pod, &node);
+                *nodes.entry(node).or_default() += 1;
+                placed += 1;
+            }
+            None => {
+                let (scheduling, findings) = explained(pod, None, state, kubectl);
+                item.findings = findings;
+                item.scheduling = Some(scheduling);
+                break;
+            }
+        }
+    }
+    if placed == pods.len() {
+        let on = super::facts::some(nodes.keys());
+        item.findings.push(Finding::new(Code::FitsNow, format!("all {placed} would fit, likely on {on}")));
+    }
+    item.missing = pods.len() - placed;
+    item.placement = Some(Placement { wanted: pods.len(), placed, nodes: nodes.into_iter().collect() });
+    item
+}
+
+/// The pods that a workload of a manifest would make.
+fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) -> Option<Vec<Arc<Pod>>> {
+    let template = w.template.as_ref()?;
+    let mut one = pod_of(w, template);
+    let hash: (Str, Str) = ("pod-template-hash".into(), "new".into());
+    if matches!(w.detail, Detail::Deployment(_) | Detail::ReplicaSet(_)) {
+        one.meta.labels = one.meta.labels.with(&hash.0, &hash.1);
+    }
+    let ns = w.meta.ns().to_owned();
+    if let Detail::DaemonSet(_) = w.detail {
+        let nodes: Vec<Str> = cluster.nodes.iter().map(|n| n.meta.name.clone()).collect();
+        let matching = nodes.into_iter().map(|n| for_node(&one, &n)).filter(|p| may_run(p, cluster));
+        return Some(matching.map(|p| admitted(&Arc::new(p), &ns, cluster)).collect());
+    }
+    let stated = match &w.detail {
+        Detail::Job(d) => d.0.parallelism.unwrap_or(1).min(d.0.completions.unwrap_or(i32::MAX)),
+        _ => w.replicas().unwrap_or(1),
+    };
+    let count = replicas.unwrap_or(usize::try_from(stated).unwrap_or(0));
+    let mut pods = Vec::new();
+    for at in 0..count {
+        let mut pod = one.clone();
+        pod.meta.name = format!("{}-{at}", w.meta.name).into();
+        if let Detail::StatefulSet(d) = &w.detail {
+            for claim in &d.0.volume_claim_templates {
+                let mut i = crate::snapshot::intern::Interner::default();
+                let mut object: Claim = crate::snapshot::object::Object::read(claim.clone(), &mut i);
+                let volume = object.meta.name.clone();
+                object.meta.namespace = Some(ns.as_str().into());
+                object.meta.name = format!("{volume}-{}", pod.meta.name).into();
+                let source = VolumeSource::Claim { name: object.meta.name.clone(), read_only: false };
+                Arc::make_mut(&mut pod.volumes).push(crate::snapshot::pod::Volume { name: volume, source });
+                if cluster.claims.named(&ns, &object.meta.name).is_none() {
+                    cluster.claims.put(Arc::new(object));
+                }
+            }
+        }
+        pods.push(admitted(&Arc::new(pod), &ns, cluster));
+    }
+    Some(pods)
+}
+
+/// A DaemonSet's pod for one node, with what its controller adds. Mirrors `CreatePodTemplate` and
+/// `ReplaceDaemonSetPodNodeNameNodeAffinity` of `pkg/controller/daemon/util`.
+fn for_node(one: &Pod, node: &Str) -> Pod {
+    let mut pod = one.clone();
+    pod.meta.name = format!("{}-{node}", one.meta.name).into();
+    let spec = Arc::make_mut(&mut pod.spec);
+    let field = Requirement::equals("metadata.name".into(), node.clone());
+    let terms: Vec<NodeTerm> = match &spec.node_affinity {
+        Some(a) => a.0.iter().map(|t| NodeTerm { fields: Box::new([field.clone()]), ..t.clone() }).collect(),
+        None => vec![NodeTerm { fields: Box::new([field]), ..NodeTerm::default() }],
+    };
+    spec.node_affinity = Some(NodeSelector(terms.into()));
+    let keys = ["not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"];
+    let network = spec.host_network.then_some("network-unavailable");
+    let added = keys.into_iter().chain(network).map(|key| crate::snapshot::pod::Toleration {
+        key: format!("node.kubernetes.io/{key}").into(),
+        operator: "Exists".into(),
+        value: "".into(),
+        effect: "".into(),
+        seconds: None,
+    });
+    spec.tolerations = spec.tolerations.iter().cloned().chain(added).collect();
+    pod
+}
+
+/// Whether the DaemonSet controller would make the pod at all. Mirrors `nodeShouldRunDaemonPod`.
+fn may_run(pod: &Pod, cluster: &Snapshot) -> bool {
+    cluster.nodes.iter().any(|n| {
+        crate::sched::filters::node_affinity::matches(pod, n)
+            && crate::sched::filters::taint_toleration::untolerated(pod, n).next().is_none()
+    })
+}
+
+/// The pod as the API server would keep it: with its namespace and its priority.
+fn admitted(pod: &Arc<Pod>, namespace: &str, cluster: &Snapshot) -> Arc<Pod> {
+    let mut pod = (**pod).clone();
+    pod.meta.namespace.get_or_insert_with(|| namespace.into());
+    pod.meta.controller = None;
+    pod.status = crate::snapshot::pod::PodStatus::default();
+    let spec = Arc::make_mut(&mut pod.spec);
+    let class = match &spec.priority_class {
+        Some(name) => cluster.priority_classes.named("", name).cloned(),
+        None => cluster.priority_classes.iter().find(|c| c.global_default).cloned(),
+    };
+    if let Some(class) = class {
+        spec.priority = class.value;
+        spec.priority_class = Some(class.meta.name.clone());
+        if spec.preemption_policy.is_none() {
+            spec.preemption_policy = class.preemption_policy.as_deref().map(Str::from);
+        }
+    }
+    // Kubernetes' own two classes are always there.
+    match spec.priority_class.as_deref() {
+        Some("system-node-critical") => spec.priority = Some(2_000_001_000),
+        Some("system-cluster-critical") => spec.priority = Some(2_000_000_000),
+        _ => {}
+    }
+    Arc::new(admission::with_defaults(&pod, cluster))
+}
