@@ -27,6 +27,8 @@ pub struct Facts<'a> {
     pub owner: Option<&'a Arc<Workload>>,
     /// Writes command lines.
     pub kubectl: &'a Kubectl,
+    /// Whether cures are looked for, and tried. For a thousand pods on thousands of nodes that would take minutes.
+    pub tries: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -81,6 +83,9 @@ impl<'a> Facts<'a> {
 
     /// The first node that takes the pod in another state, or takes a changed pod.
     pub fn taken_by(&self, state: &State, pod: &Arc<Pod>) -> Option<crate::snapshot::Str> {
+        if !self.tries {
+            return None;
+        }
         let mut cycle = Cycle::new(state, pod);
         let id = cycle.first_fit()?;
         state.node(id).map(|n| n.name().clone())

@@ -78,7 +78,7 @@ fn place(subject: Subject, pods: &[Arc<Pod>], state: &mut State, kubectl: &Kubec
                 placed += 1;
             }
             None => {
-                let (scheduling, findings) = explained(pod, None, state, kubectl);
+                let (scheduling, findings) = explained(pod, None, state, kubectl, true);
                 item.findings = findings;
                 item.scheduling = Some(scheduling);
                 break;

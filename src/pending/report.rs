@@ -10,50 +10,92 @@ use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::sched::filters::Incoming;
 use crate::shell::Kubectl;
-use crate::snapshot::Snapshot;
-use crate::snapshot::pod::Pod;
+use crate::snapshot::pod::{Pod, PodSpec, Volume};
 use crate::snapshot::workload::Workload;
+use crate::snapshot::{Map, Snapshot, Str};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Why what is asked about is not running; or the name of what is not there.
 pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<Vec<Item>, Target> {
     let subjects = select::select(request, snapshot)?;
     let kubectl = Kubectl::of(snapshot);
+    let pods = subjects.iter().filter(|s| matches!(s, Subject::Pod(_))).count();
+    let tries = !request.targets.is_empty() || pods * state.nodes().len() < TRIED;
+    let mut run = Run { snapshot, state, kubectl: &kubectl, tries, known: HashMap::new() };
     Ok(subjects
         .into_iter()
         .filter_map(|s| match s {
-            Subject::Pod(p) => Some(pod(&p, snapshot, state, &kubectl)),
+            Subject::Pod(p) => Some(run.pod(&p)),
             Subject::Workload(w) => workload(&w, request, snapshot, &kubectl),
         })
         .collect())
 }
 
-fn pod(pod: &Arc<Pod>, snapshot: &Snapshot, state: &State, kubectl: &Kubectl) -> Item {
-    let stage = Stage::of(pod);
-    let mut item = Item {
-        subject: Subject::Pod(pod.clone()),
-        owner: snapshot.top_controller_of(&pod.meta).cloned(),
-        stage,
-        asks: amounts::asks(pod),
-        missing: 0,
-        placement: None,
-        scheduling: None,
-        findings: Vec::new(),
-    };
-    match stage {
-        Stage::Gated => item.findings.push(gated(pod)),
-        Stage::Unscheduled | Stage::Nominated => {
-            let other = recorded::scheduler(pod, snapshot);
-            let ours = &*pod.spec.scheduler_name == recorded::DEFAULT_SCHEDULER;
-            item.findings.extend(other);
-            if ours && !rejected(pod) {
-                unscheduled(pod, &mut item, state, kubectl);
+/// Up to so many pods times nodes, cures are looked for although no pod was asked for by name.
+const TRIED: usize = 20_000;
+
+/// What tells pods apart for the scheduler: template, volumes, namespace, labels, owner.
+type Kin = (*const PodSpec, *const Vec<Volume>, Option<Str>, Map, Option<Str>);
+
+/// One run over many pods; those that the scheduler cannot tell apart are judged once.
+struct Run<'a> {
+    snapshot: &'a Snapshot,
+    state: &'a State,
+    kubectl: &'a Kubectl,
+    tries: bool,
+    known: HashMap<Kin, (Scheduling, Vec<Finding>)>,
+}
+
+impl Run<'_> {
+    fn pod(&mut self, pod: &Arc<Pod>) -> Item {
+        let stage = Stage::of(pod);
+        let mut item = Item {
+            subject: Subject::Pod(pod.clone()),
+            owner: self.snapshot.top_controller_of(&pod.meta).cloned(),
+            stage,
+            asks: amounts::asks(pod),
+            missing: 0,
+            placement: None,
+            scheduling: None,
+            findings: Vec::new(),
+        };
+        match stage {
+            Stage::Gated => item.findings.push(gated(pod)),
+            Stage::Unscheduled | Stage::Nominated => {
+                item.findings.extend(recorded::scheduler(pod, self.snapshot));
+                let ours = &*pod.spec.scheduler_name == recorded::DEFAULT_SCHEDULER;
+                if ours && !rejected(pod) {
+                    self.unscheduled(pod, &mut item);
+                }
             }
+            Stage::Bound => item.findings = startup::findings(pod, self.snapshot),
+            Stage::NotCreated | Stage::Unknown => {}
         }
-        Stage::Bound => item.findings = startup::findings(pod, snapshot),
-        Stage::NotCreated | Stage::Unknown => {}
+        item
     }
-    item
+
+    fn unscheduled(&mut self, pod: &Arc<Pod>, item: &mut Item) {
+        let owner = item.owner.clone();
+        let explain = || explained(pod, owner.as_ref(), self.state, self.kubectl, self.tries);
+        let (s, findings) = if pod.status.nominated_node.is_some() {
+            explain()
+        } else {
+            let controller = pod.meta.controller.as_ref().map(|o| o.uid.clone());
+            let meta = &pod.meta;
+            let kin = (
+                Arc::as_ptr(&pod.spec),
+                Arc::as_ptr(&pod.volumes),
+                meta.namespace.clone(),
+                meta.labels.clone(),
+                controller,
+            );
+            self.known.entry(kin).or_insert_with(explain).clone()
+        };
+        item.findings.extend(findings);
+        item.findings.extend(recorded::stale(pod, &s.message, self.snapshot));
+        item.scheduling = Some(s);
+    }
 }
 
 /// A workload that lacks pods. Among all of a namespace only those of which a cause is seen.
@@ -80,19 +122,13 @@ pub fn gated(pod: &Pod) -> Finding {
     Finding::new(Code::Gated, format!("scheduling gates keep the scheduler from looking at it: {gates}"))
 }
 
-fn unscheduled(pod: &Arc<Pod>, item: &mut Item, state: &State, kubectl: &Kubectl) {
-    let (s, findings) = explained(pod, item.owner.as_ref(), state, kubectl);
-    item.findings.extend(findings);
-    item.findings.extend(recorded::stale(pod, &s.message, state.snapshot()));
-    item.scheduling = Some(s);
-}
-
 /// What the scheduler makes of a pod, and what that means.
 pub fn explained(
     pod: &Arc<Pod>,
     owner: Option<&Arc<Workload>>,
     state: &State,
     kubectl: &Kubectl,
+    tries: bool,
 ) -> (Scheduling, Vec<Finding>) {
     let (mut s, diagnosis) = schedule(state, pod);
     let facts = Facts {
@@ -103,6 +139,7 @@ pub fn explained(
         groups: &s.groups,
         owner,
         kubectl,
+        tries,
     };
     let why = explain::preemption::why(&facts);
     let mut findings = explain::findings(&facts, &why);

@@ -88,6 +88,21 @@ pub fn select(request: &Request, snapshot: &Snapshot) -> Result<Vec<Subject>, Ta
 
 /// The pods of a workload, those of the workloads it owns included.
 pub fn pods_of(workload: &Arc<Workload>, snapshot: &Snapshot) -> Vec<Arc<Pod>> {
+    let Some(uid) = &workload.meta.uid else { return pods_by_name(workload, snapshot) };
+    let mut pods: Vec<Arc<Pod>> = snapshot.pods_of(uid).cloned().collect();
+    // Only these own workloads that own pods.
+    if matches!(&*workload.kind, "Deployment" | "CronJob") || workload.template.is_none() {
+        let siblings = snapshot.workloads.in_namespace(workload.meta.ns()).iter();
+        let owned = siblings.filter(|w| w.meta.controller.as_ref().is_some_and(|o| o.uid == *uid));
+        for child in owned.filter_map(|w| w.meta.uid.as_ref()) {
+            pods.extend(snapshot.pods_of(child).cloned());
+        }
+    }
+    pods
+}
+
+/// For an input that has lost its uids.
+fn pods_by_name(workload: &Arc<Workload>, snapshot: &Snapshot) -> Vec<Arc<Pod>> {
     let pods = snapshot.pods.in_namespace(workload.meta.ns()).iter();
     let owned = |p: &&Arc<Pod>| {
         let direct = snapshot.controller_of(&p.meta);

@@ -133,6 +133,9 @@ fn status_of<'a>(f: &'a Facts<'_>, node: NodeId) -> Option<&'a Status> {
 
 /// Whether taking away what is of lower priority on all nodes would let the pod fit on this one.
 fn lower_elsewhere(f: &Facts<'_>, node: &NodeInfo) -> bool {
+    if !f.tries {
+        return false;
+    }
     let mut state = f.state.clone();
     let priority = f.pod().priority();
     for n in f.state.nodes() {

@@ -14,7 +14,7 @@ const HELD_BY_OLD: [Code; 5] =
 
 /// Adds to the findings what would let the rollout go on: an old pod goes before the new one comes.
 pub fn advise(f: &Facts<'_>, findings: &mut [Finding]) {
-    let Some(owner) = f.owner else { return };
+    let Some(owner) = f.owner.filter(|_| f.tries) else { return };
     let Some(old) = old_pods(f, owner) else { return };
     let frees = old.iter().find(|p| {
         let mut state = f.state.clone();
