@@ -52,9 +52,6 @@ fn budgets(dir: &Path) -> Tally {
     }
     let document = run(["status", "-A", "-o", "json", "--from", &cluster(dir)]).json();
     let items = document["items"].as_array().cloned().unwrap_or_default();
-    let path = |v: &Value| {
-        format!("{}/{}", v["namespace"].as_str().unwrap_or_default(), v["name"].as_str().unwrap_or_default())
-    };
     for (budget, want) in truth["status"].as_object().into_iter().flatten() {
         if OLD_NUMBERS.contains(&(&*name, budget)) {
             continue;
@@ -80,6 +77,126 @@ fn budgets(dir: &Path) -> Tally {
         }
     }
     tally
+}
+
+#[test]
+fn the_scheduler_s_words_and_preemption() {
+    let mut folders: Vec<_> = ["pending", "dense", "preempt"]
+        .iter()
+        .flat_map(|kind| folders_with(&here("agreement").join(kind), "truth.json"))
+        .collect();
+    folders.extend(folders_with(&here("cases/why-pending"), "truth.json"));
+    let tally = Tally::join(in_parallel(&folders, |dir| pending(dir)));
+    assert!(tally.compared > 900, "only {} facts were compared", tally.compared);
+    assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));
+}
+
+fn pending(dir: &Path) -> Tally {
+    let truth = read_json(&dir.join("truth.json"));
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let truth = truth.get("pending").unwrap_or(&truth);
+    let mut tally = Tally::default();
+    if truth["agree"] == "skip" || !truth["victims"].is_array() || !truth["pods"].is_object() {
+        return tally;
+    }
+    let document = run(["why-pending", "-A", "-o", "json", "--from", &cluster(dir)]).json();
+    let items = document["items"].as_array().cloned().unwrap_or_default();
+    let pods = truth["pods"].as_object();
+    let alone = pods.is_some_and(|p| p.len() == 1);
+    for (pod, want) in pods.into_iter().flatten() {
+        let got = items.iter().find(|i| path(i) == *pod).cloned().unwrap_or_default();
+        let (scheduler, preemption) = (&got["scheduler"], &got["preemption"]);
+        let listed = |list: &Value, what: &Value| list.as_array().is_some_and(|l| l.contains(what));
+        if let Some(node) = want.get("bound") {
+            tally.compare(&format!("{name} {pod} fits"), &Value::from(true), &listed(&scheduler["fits"], node).into());
+            continue;
+        }
+        tally.compare(&format!("{name} {pod} message"), &want["message"], &scheduler["message"]);
+        match want.get("nominated") {
+            // The scheduler picks among equals by chance.
+            Some(node) if listed(&preemption["ties"], node) && preemption["node"] != *node => tally.compared += 1,
+            Some(node) => {
+                tally.compare(&format!("{name} {pod} node"), node, &preemption["node"]);
+                if alone {
+                    let mut victims: Vec<Value> = preemption["victims"].as_array().cloned().unwrap_or_default();
+                    victims.sort_by_key(ToString::to_string);
+                    tally.compare(&format!("{name} {pod} victims"), &truth["victims"], &victims.into());
+                }
+            }
+            None => tally.compare(&format!("{name} {pod} no preemption"), &Value::Null, &preemption["node"]),
+        }
+    }
+    tally
+}
+
+#[test]
+fn real_drains() {
+    let mut folders = folders_with(&here("agreement/drain"), "truth.json");
+    folders.extend(folders_with(&here("cases/drain-plan"), "truth.json"));
+    let tally = Tally::join(in_parallel(&folders, |dir| drain(dir)));
+    assert!(tally.compared > 60, "only {} facts were compared", tally.compared);
+    assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));
+}
+
+fn drain(dir: &Path) -> Tally {
+    let truth = read_json(&dir.join("truth.json"));
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let mut tally = Tally::default();
+    if truth["agree"] == "skip" || !truth["argv"].is_array() || !truth["verdict"].is_string() {
+        return tally;
+    }
+    let case = dir.join("case.json");
+    let case = if case.exists() { read_json(&case) } else { Value::Null };
+    // What a snapshot cannot tell (a webhook's answer, a finalizer) is the case's to judge.
+    let unknown =
+        |check: &Value| check["is"] == "unknown" && check["path"].as_str().is_some_and(|p| p.ends_with(".verdict"));
+    if case["expect"].as_array().is_some_and(|checks| checks.iter().any(unknown)) {
+        return tally;
+    }
+    // The same drain: as kubectl was called, but for its timeout; a case's arguments may carry a later time.
+    let words = |list: &Value| -> Vec<String> {
+        list.as_array().into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+    };
+    let mut args = words(&case["args"]);
+    if args.is_empty() {
+        args.push("drain-plan".to_owned());
+        args.extend(words(&truth["argv"]).into_iter().skip(2).filter(|a| !a.starts_with("--timeout")));
+    }
+    args.extend(["-o".to_owned(), "json".to_owned(), "--from".to_owned(), cluster(dir)]);
+    let document = run(&args).json();
+    let nodes = document["nodes"].as_array().cloned().unwrap_or_default();
+    let any = |word: &str| nodes.iter().any(|n| n["verdict"] == word);
+    let said = if nodes.is_empty() || any("unknown") {
+        "unknown"
+    } else if any("blocked") {
+        "blocked"
+    } else {
+        "ends"
+    };
+    let want = if matches!(truth["verdict"].as_str(), Some("drains" | "waits")) { "ends" } else { "blocked" };
+    tally.compare(&format!("{name} ends"), &want.into(), &said.into());
+    // Which of the pods under one budget stays is chance; how many is not.
+    let pods: Vec<&Value> = nodes.iter().flat_map(|n| n["pods"].as_array().into_iter().flatten()).collect();
+    let group = |pod: &str| {
+        let budgets = pods.iter().find(|p| path(p) == pod).map(|p| words(&p["budgets"])).unwrap_or_default();
+        if budgets.is_empty() { pod.to_owned() } else { budgets.join(",") }
+    };
+    let left_alone =
+        |pod: &str| pods.iter().any(|p| path(p) == pod && (p["action"] == "skip" || p["action"] == "none"));
+    let groups = |stay: Vec<String>| {
+        let mut all: Vec<Value> = stay.iter().filter(|p| !left_alone(p)).map(|p| group(p).into()).collect();
+        all.sort_by_key(ToString::to_string);
+        Value::from(all)
+    };
+    let ours = pods.iter().filter(|p| p["outcome"] == "stays").map(|p| path(p)).collect();
+    tally.compare(&format!("{name} stays"), &groups(words(&truth["stayed"])), &groups(ours));
+    tally
+}
+
+/// `namespace/name` of an item.
+fn path(item: &Value) -> String {
+    let text = |key: &str| item[key].as_str().unwrap_or_default();
+    format!("{}/{}", text("namespace"), text("name"))
 }
 
 /// The recorded cluster of a folder, plain or gzipped.

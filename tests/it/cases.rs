@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The commands whose cases are run.
-const COMMANDS: &[&str] = &["status", "drain-plan"];
+const COMMANDS: &[&str] = &["status", "drain-plan", "why-pending"];
 
 #[test]
 fn recorded_cases() {
