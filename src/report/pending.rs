@@ -3,7 +3,7 @@
 use crate::finding::Finding;
 use crate::pending::scheduling::Scheduling;
 use crate::pending::{Item, Subject, detail};
-use crate::sched::{Candidate, NodeId, State, Status};
+use crate::sched::{Candidate, NodeId, State, Status, preempt};
 use crate::snapshot::pod::Pod;
 use serde::Serialize;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ pub struct PreemptionSays {
     pub message: String,
     /// Why it does not help.
     pub why: Vec<Finding>,
-    /// The node that would be held for the pod.
+    /// The node that would be held for the pod, or is held while its victims go.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// The pods that would go.
@@ -265,6 +265,8 @@ fn reasons(refusals: &[Status], detail: impl Fn(&crate::sched::Reason) -> String
 impl PreemptionSays {
     fn new(s: &Scheduling, state: &State) -> Self {
         let p = &s.preemption;
+        // While its victims go, the pod keeps the node that is held for it.
+        let held = || if p.message == preempt::TERMINATING { s.pod.status.nominated_node.as_deref() } else { None };
         // Those on their way out already are not taken away by preemption.
         let paths = |c: &Candidate| -> Vec<String> {
             c.victims.iter().filter(|v| !v.pod.is_terminating()).map(|v| v.pod.meta.path()).collect()
@@ -273,7 +275,7 @@ impl PreemptionSays {
             possible: p.chosen.is_some(),
             message: p.message.clone(),
             why: s.why.clone(),
-            node: p.chosen.as_ref().map(|c| name(state, c.node)),
+            node: p.chosen.as_ref().map(|c| name(state, c.node)).or_else(|| held().map(str::to_owned)),
             victims: p.chosen.as_ref().map(paths).unwrap_or_default(),
             budget_violations: p.chosen.as_ref().map_or(0, |c| c.violations),
             candidates: p
