@@ -11,6 +11,7 @@ pub mod command;
 pub mod consequences;
 pub mod estimate;
 pub mod filters;
+pub mod finder;
 pub mod ground;
 pub mod hazards;
 pub mod ledger;
@@ -21,6 +22,8 @@ pub mod outcome;
 pub mod owners;
 pub mod packing;
 pub mod placement;
+#[cfg(test)]
+mod properties;
 pub mod room;
 pub mod sets;
 pub mod simulate;
@@ -33,14 +36,17 @@ use crate::budget::Selection;
 use crate::finding::{Code, Finding, Ref, Remedy};
 use crate::shell::Kubectl;
 use crate::snapshot::node::Node;
-use crate::snapshot::{Snapshot, Str};
+use crate::snapshot::{Kind, Snapshot, Str};
 use estimate::Estimate;
 use filters::Decision;
+use finder::Finder;
 use ground::{Candidate, Ground};
 use options::{After, DrainOptions, Flag};
 use order::{Drainable, Order};
 use outcome::{PodPlan, Verdict};
 use simulate::NodeRun;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use world::World;
 
@@ -89,15 +95,20 @@ pub struct NodePlan {
     pub estimate: Estimate,
 }
 
+/// From so many nodes on, a replacement takes the first node that the filters allow, and not the best one.
+const MANY: usize = 100;
+
 /// Simulates a drain.
 pub fn plan(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Plan {
     let ground = Ground::new(snapshot, selection, &request.options);
     let candidates: Vec<Vec<Candidate>> = request.nodes.iter().map(|n| ground.candidates(&n.meta.name)).collect();
     let lists: Vec<(Str, &[Candidate])> =
         request.nodes.iter().zip(&candidates).map(|(n, c)| (n.meta.name.clone(), &c[..])).collect();
+    let finder = Rc::new(RefCell::new(Finder::new(&ground)));
     let alone = |at: usize| {
         let list = lists.get(at..=at).unwrap_or_default();
-        let (world, runs) = simulate::drain(&ground, list);
+        let mut world = if lists.len() > MANY { World::quick(&ground, finder.clone()) } else { World::new(&ground) };
+        let runs = simulate::drain_in(&mut world, &ground, list);
         (world, runs, list.iter().map(|(n, _)| n.clone()).collect::<Vec<Str>>())
     };
     let mut nodes = Vec::with_capacity(lists.len());
@@ -139,7 +150,10 @@ fn node_plan(
     alone: Option<Verdict>,
 ) -> NodePlan {
     let pods = outcome::pods(ground, world, candidates, run, drained);
-    let verdict = outcome::verdict(&pods);
+    let mut verdict = outcome::verdict(&pods);
+    if hazards::is_hidden(ground.snapshot, Kind::Pod) {
+        verdict = verdict.max(Verdict::Unknown);
+    }
     let mut needed: Vec<Flag> = candidates.iter().flat_map(|c| c.filtered.needs.iter().copied()).collect();
     needed.sort_unstable();
     needed.dedup();

@@ -124,7 +124,7 @@ impl<'g, 'c> Trial<'g, 'c> {
     fn attempt(&self, round: &[&Drainable<'_>]) -> (World<'g>, NodeRun, Vec<(Str, Vec<Candidate>)>) {
         let mut world = self.world.clone();
         let lists: Vec<(Str, Vec<Candidate>)> =
-            round.iter().map(|n| (n.node.clone(), present(self.ground, &world, n))).collect();
+            round.iter().map(|n| (n.node.clone(), present(&world, self.ground, &n.node, n.candidates))).collect();
         let slices: Vec<(Str, &[Candidate])> = lists.iter().map(|(n, c)| (n.clone(), &c[..])).collect();
         let run = drain_together(&mut world, self.ground, &slices);
         (world, run, lists)
@@ -172,7 +172,7 @@ impl<'g, 'c> Trial<'g, 'c> {
 }
 
 /// The pods on a node by now: those of the snapshot that are still there, and those that the plan has put there.
-fn present(ground: &Ground<'_>, world: &World<'_>, node: &Drainable<'_>) -> Vec<Candidate> {
-    let here = node.candidates.iter().filter(|c| !world.has_left(&c.pod)).cloned();
-    here.chain(world.put_on(&node.node).map(|a| Candidate::of_actor(ground, a))).collect()
+fn present(world: &World<'_>, ground: &Ground<'_>, node: &str, known: &[Candidate]) -> Vec<Candidate> {
+    let here = known.iter().filter(|c| !world.has_left(&c.pod)).cloned();
+    here.chain(world.put_on(node).map(|a| Candidate::of_actor(ground, a))).collect()
 }

@@ -2,13 +2,14 @@
 
 use super::filters::Decision;
 use super::ground::{Candidate, Ground};
+use super::hazards::is_hidden;
 use super::note::{Effect, Note};
 use super::simulate::{Attempt, NodeRun};
 use super::world::World;
 use super::{consequences, placement};
 use crate::finding::Code;
-use crate::snapshot::Str;
 use crate::snapshot::pod::Pod;
+use crate::snapshot::{Kind, Str};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -166,6 +167,8 @@ fn tried(ground: &Ground<'_>, world: &World<'_>, c: &Candidate, a: &Attempt, dra
         (true, _) if unjudged => Outcome::Unknown,
         (true, _) | (false, false) => Outcome::Stays,
         _ if c.effect == Effect::Unknown => Outcome::Unknown,
+        // What is waited for is a new pod, which a quota that may not be read may refuse.
+        _ if a.refused_first && is_hidden(ground.snapshot, Kind::ResourceQuota) => Outcome::Unknown,
         _ if a.refused_first => Outcome::Waits,
         _ => Outcome::Gone,
     };

@@ -57,7 +57,7 @@ pub fn drain<'g>(ground: &'g Ground<'g>, nodes: &[(Str, &[Candidate])]) -> (Worl
     (world, runs)
 }
 
-/// The same in a world where more has happened before.
+/// The same in a given world.
 pub fn drain_in<'g>(world: &mut World<'g>, ground: &'g Ground<'g>, nodes: &[(Str, &[Candidate])]) -> Vec<NodeRun> {
     nodes.iter().for_each(|(node, _)| world.cordon(node));
     nodes.iter().map(|(node, pods)| Run::new(world, ground, pods).node(node)).collect()

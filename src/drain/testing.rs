@@ -33,19 +33,40 @@ impl Cluster {
         ));
     }
 
+    /// Adds a budget whose status is up to date with its spec, and allows as many as there can be: what is stored never
+    /// refuses.
+    pub fn synced_budget(&mut self, ns: &str, name: &str, spec: &str) {
+        self.objects.push(format!(
+            r#"{{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {{"name": "{name}",
+                "namespace": "{ns}", "uid": "{ns}-{name}", "generation": 1}}, "spec": {spec},
+                "status": {{"observedGeneration": 1, "disruptionsAllowed": 100}}}}"#
+        ));
+    }
+
+    /// Adds a pod that asks for so much cpu; the last three are further fields of its metadata, spec and status.
+    pub fn pod_asking(&mut self, cpu: &str, ns: &str, name: &str, node: &str, more: (&str, &str, &str)) {
+        let container = format!(r#"{{"name": "c", "resources": {{"requests": {{"cpu": "{cpu}"}}}}}}"#);
+        self.push_pod(&container, ns, name, node, more);
+    }
+
     /// Adds a pod; `meta`, `spec` and `status` are further fields of these.
     pub fn pod_of(&mut self, ns: &str, name: &str, node: &str, meta: &str, spec: &str, status: &str) -> Arc<Pod> {
+        self.push_pod(r#"{"name": "c"}"#, ns, name, node, (meta, spec, status));
+        let snapshot = self.snapshot();
+        snapshot.pods.named(ns, name).cloned().expect("the pod that was just added")
+    }
+
+    fn push_pod(&mut self, container: &str, ns: &str, name: &str, node: &str, more_of: (&str, &str, &str)) {
+        let (meta, spec, status) = more_of;
         let more = |s: &str| if s.is_empty() { String::new() } else { format!(", {s}") };
         let phase = if status.contains("\"phase\"") { "" } else { r#""phase": "Running", "# };
         let status = if status.is_empty() { r#""conditions": [{"type": "Ready", "status": "True"}]"# } else { status };
         self.objects.push(format!(
             r#"{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "{name}", "namespace": "{ns}"{}}},
-                "spec": {{"nodeName": "{node}", "containers": [{{"name": "c"}}]{}}}, "status": {{{phase}{status}}}}}"#,
+                "spec": {{"nodeName": "{node}", "containers": [{container}]{}}}, "status": {{{phase}{status}}}}}"#,
             more(meta),
             more(spec),
         ));
-        let snapshot = self.snapshot();
-        snapshot.pods.named(ns, name).cloned().expect("the pod that was just added")
     }
 
     /// The cluster by now.

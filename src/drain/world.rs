@@ -1,6 +1,7 @@
 //! A cluster that moves: pods end, their owners make new ones, the scheduler places them, they become Ready, and the
 //! budgets count along. Time is in whole seconds since the plan began.
 
+use super::finder::Finder;
 use super::ground::Ground;
 use super::ledger::{BudgetId, Ledger};
 use super::owners::{Makes, Owner, STARTUP_GUESS};
@@ -10,11 +11,15 @@ use super::successor::{new_name, successor};
 use crate::budget::numbers::{DELETION_TIMEOUT, counts_as_healthy, is_disrupted};
 use crate::quota::Usage;
 use crate::sched::State;
+use crate::sched::node::NodeInfo;
+use crate::sched::search::Move;
 use crate::snapshot::pod::{Phase, Pod};
 use crate::snapshot::pod_state::{Prospect, why_not_ready};
 use crate::snapshot::{Snapshot, Str};
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The number of an actor within a world.
@@ -86,6 +91,8 @@ pub struct World<'g> {
     usage: Usage,
     /// Whether something has changed that may let a waiting pod in.
     moved: bool,
+    /// Finds nodes quickly, and the pods that came and went, which it has to be told.
+    finder: Option<(Rc<RefCell<Finder<'g>>>, Vec<Move>)>,
 }
 
 impl<'g> World<'g> {
@@ -107,7 +114,13 @@ impl<'g> World<'g> {
             involved: HashSet::new(),
             usage: Usage::default(),
             moved: false,
+            finder: None,
         }
+    }
+
+    /// The same, in which any node that takes a pod will do for it: quick in a large cluster.
+    pub fn quick(ground: &'g Ground<'g>, finder: Rc<RefCell<Finder<'g>>>) -> Self {
+        Self { finder: Some((finder, Vec::new())), ..Self::new(ground) }
     }
 
     /// Everybody who takes part.
@@ -305,10 +318,10 @@ impl<'g> World<'g> {
         let (pod, budgets) = (actor.pod.clone(), actor.budgets.clone());
         let was_healthy = std::mem::take(&mut actor.healthy);
         (actor.stage, actor.ready) = (Stage::Leaving, false);
-        match &actor.node {
-            Some(node) => self.state.remove_from(&pod, node),
-            None => self.state.remove(&pod),
-        };
+        if let Some(node) = actor.node.clone().or_else(|| pod.node.clone()) {
+            self.note_move(&pod, &node, -1);
+            self.state.remove_from(&pod, &node);
+        }
         self.waiting.retain(|w| *w != id);
         self.moved = true;
         if was_healthy {
@@ -329,9 +342,9 @@ impl<'g> World<'g> {
 
     fn gone(&mut self, id: ActorId) {
         let Some(actor) = self.actors.get_mut(id).filter(|a| a.stage == Stage::Leaving) else { return };
+        // Its room was taken back when it was let go: the scheduler has nothing new to look at.
         actor.stage = Stage::Gone;
         let (pod, budgets) = (actor.pod.clone(), actor.budgets.clone());
-        self.moved = true;
         self.usage.release(self.ground.snapshot, &pod);
         match self.owner(&pod).map(|o| o.makes) {
             Some(Makes::AfterGone) => self.create(&pod, Some(id)),
@@ -399,6 +412,7 @@ impl<'g> World<'g> {
         actor.stage = Stage::Live;
         actor.node = Some(node.clone());
         self.state.bind(&pod, node);
+        self.note_move(&pod, node, 1);
         let owner = self.owner(&pod);
         if owner.is_none_or(|o| o.never_ready.is_none()) {
             let startup = owner.and_then(|o| o.startup).unwrap_or(STARTUP_GUESS);
@@ -460,13 +474,34 @@ impl<'g> World<'g> {
             queue.sort_by_key(|id| (Reverse(self.actors.get(*id).map_or(0, |a| a.pod.priority())), *id));
             for id in queue {
                 let Some(actor) = self.actors.get(id).filter(|a| a.stage == Stage::Pending) else { continue };
-                match place(&self.state, &actor.pod) {
+                let quick = self.find(actor).map(Placed::On);
+                match quick.unwrap_or_else(|| place(&self.state, &actor.pod)) {
                     Placed::Nowhere => continue,
                     Placed::On(node) => self.start(id, &node, 0),
                     Placed::Preempting { node, victims } => self.preempt(id, &node, victims),
                 }
                 self.waiting.retain(|w| *w != id);
             }
+        }
+    }
+
+    /// A node found quickly, where that is asked for and there is one.
+    fn find(&self, actor: &Actor) -> Option<Str> {
+        let (finder, moves) = self.finder.as_ref()?;
+        let had = actor.replaces.and_then(|id| self.actors.get(id)).and_then(|old| old.pod.node.as_deref());
+        let had: Option<&NodeInfo> = had.and_then(|n| self.ground.state.node_named(n)).map(|n| &**n);
+        finder.borrow_mut().find(&self.state, moves, &actor.pod, had)
+    }
+
+    /// Notes a pod that is on a node and goes, or has just come.
+    fn note_move(&mut self, pod: &Arc<Pod>, node: &str, sign: i64) {
+        let Some((_, moves)) = &mut self.finder else { return };
+        let Some(node) = self.state.node_named(node) else { return };
+        let here = |s: &&crate::sched::node::Slot| {
+            s.info.pod.meta.name == pod.meta.name && s.info.pod.meta.namespace == pod.meta.namespace
+        };
+        if let Some(slot) = node.pods.iter().find(here) {
+            moves.push(Move { info: slot.info.clone(), node: node.clone(), sign });
         }
     }
 

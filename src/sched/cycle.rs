@@ -54,7 +54,7 @@ impl<'a> Cycle<'a> {
         Some(Status::unresolvable(*plugin, Reason::Words(words.into())))
     }
 
-    fn is_left_out(&self, node: NodeId) -> bool {
+    pub(super) fn is_left_out(&self, node: NodeId) -> bool {
         self.only.as_ref().is_some_and(|(_, nodes)| !nodes.contains(&node))
     }
 

@@ -19,6 +19,7 @@ pub mod node;
 pub mod place;
 pub mod preempt;
 pub mod resources;
+pub mod search;
 pub mod state;
 pub mod status;
 pub mod terms;

@@ -7,6 +7,7 @@ mod cases;
 mod cluster;
 #[cfg(feature = "live")]
 mod complete;
+mod drains;
 #[cfg(feature = "live")]
 mod fake_api;
 mod input;

@@ -12,9 +12,11 @@ mod ordered;
 mod reloader;
 mod rollout;
 mod stuck;
+mod unread;
 mod webhooks;
 
 pub use operators::moves_itself;
+pub use unread::is_hidden;
 
 use super::filters::{Decision, Filtered};
 use super::ground::Ground;
@@ -83,6 +85,7 @@ impl<'a> Look<'a> {
 /// The hazards, in the order in which their findings are told.
 const ALL: &[fn(&Look<'_>, &mut Vec<Note>)] = &[
     flags::look,
+    unread::look,
     stuck::look,
     webhooks::look,
     finalizers::look,

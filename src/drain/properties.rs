@@ -1,0 +1,203 @@
+//! What must hold of every plan, tried on random clusters.
+
+use super::options::{After, DrainOptions};
+use super::outcome::{Outcome, Verdict};
+use super::successor::ready;
+use super::testing::Cluster;
+use super::world::{Stage, World};
+use super::{Plan, Request, ground::Ground, plan, simulate};
+use crate::budget::Selection;
+use crate::finding::Code;
+use crate::snapshot::node::Node;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::{Snapshot, Str};
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// A workload with its budget.
+#[derive(Debug, Clone)]
+struct App {
+    stateful: bool,
+    in_order: bool,
+    /// The nodes of its pods.
+    on: Vec<usize>,
+    /// Pods that crash.
+    crash: Vec<bool>,
+    cpu: u32,
+    apart: bool,
+    rule: Option<&'static str>,
+    always_allow: bool,
+}
+
+fn app(nodes: usize) -> impl Strategy<Value = App> {
+    let rules = prop::sample::select(vec![
+        None,
+        Some(r#""maxUnavailable": 1"#),
+        Some(r#""maxUnavailable": 2"#),
+        Some(r#""maxUnavailable": "50%""#),
+        Some(r#""minAvailable": 1"#),
+        Some(r#""minAvailable": 2"#),
+        Some(r#""minAvailable": "80%""#),
+    ]);
+    let places = prop::collection::vec(0..nodes, 1..5);
+    let crash = prop::collection::vec(prop::bool::weighted(0.1), 5);
+    let cpu = prop::sample::select(vec![100u32, 700, 1500]);
+    (any::<bool>(), any::<bool>(), places, crash, cpu, prop::bool::weighted(0.2), rules, any::<bool>()).prop_map(
+        |(stateful, in_order, on, crash, cpu, apart, rule, always_allow)| App {
+            stateful,
+            in_order,
+            on,
+            crash,
+            cpu,
+            apart,
+            rule,
+            always_allow,
+        },
+    )
+}
+
+fn clusters() -> impl Strategy<Value = (usize, Vec<App>)> {
+    (2usize..6).prop_flat_map(|nodes| (Just(nodes), prop::collection::vec(app(nodes), 1..6)))
+}
+
+fn build(nodes: usize, apps: &[App]) -> Snapshot {
+    let mut c = Cluster::new();
+    for n in 0..nodes {
+        c.node(&format!("n{n}"), "{}");
+    }
+    for (at, a) in apps.iter().enumerate() {
+        let name = format!("app{at}");
+        let kind = if a.stateful { "StatefulSet" } else { "ReplicaSet" };
+        let policy = if a.in_order { "OrderedReady" } else { "Parallel" };
+        let spec = format!(r#"{{"replicas": {}, "podManagementPolicy": "{policy}"}}"#, a.on.len());
+        c.add("apps/v1", kind, "a", &name, &spec);
+        if let Some(rule) = a.rule {
+            let policy = if a.always_allow { "AlwaysAllow" } else { "IfHealthyBudget" };
+            let spec = format!(
+                r#"{{{rule}, "unhealthyPodEvictionPolicy": "{policy}", "selector": {{"matchLabels": {{"app": "{name}"}}}}}}"#
+            );
+            c.synced_budget("a", &name, &spec);
+        }
+        for (r, node) in a.on.iter().enumerate() {
+            let meta = format!(
+                r#""labels": {{"app": "{name}"}}, "ownerReferences": [{{"apiVersion": "apps/v1", "kind": "{kind}",
+                "name": "{name}", "uid": "a-{kind}-{name}", "controller": true}}]"#
+            );
+            let mut spec = String::new();
+            if a.apart {
+                let _ = write!(
+                    spec,
+                    r#""affinity": {{"podAntiAffinity": {{"requiredDuringSchedulingIgnoredDuringExecution": [{{
+                    "topologyKey": "kubernetes.io/hostname", "labelSelector": {{"matchLabels": {{"app": "{name}"}}}}}}]}}}}"#
+                );
+            }
+            let crashes = a.crash.get(r).copied().unwrap_or_default();
+            let status = if crashes {
+                r#""conditions": [{"type": "Ready", "status": "False"}],
+                   "containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]"#
+            } else {
+                ""
+            };
+            c.pod_asking(
+                &format!("{}m", a.cpu),
+                "a",
+                &format!("{name}-{r}"),
+                &format!("n{node}"),
+                (&meta, &spec, status),
+            );
+        }
+    }
+    c.snapshot()
+}
+
+fn planned(snapshot: &Snapshot, nodes: &[Arc<Node>], each_alone: bool) -> Plan {
+    let request = Request { nodes: nodes.to_vec(), each_alone, options: DrainOptions::default(), after: After::Back };
+    plan(snapshot, &Selection::new(snapshot), &request)
+}
+
+/// The cluster after a round: pods that went are gone, those that the plan made are where it put them, and the nodes
+/// are back.
+fn after_round(snapshot: &Snapshot, round: &[Str]) -> Snapshot {
+    let selection = Selection::new(snapshot);
+    let options = DrainOptions::default();
+    let ground = Ground::new(snapshot, &selection, &options);
+    let mut world = World::new(&ground);
+    let lists: Vec<_> = round.iter().map(|n| (n.clone(), ground.candidates(n))).collect();
+    let slices: Vec<_> = lists.iter().map(|(n, c)| (n.clone(), &c[..])).collect();
+    simulate::drain_together(&mut world, &ground, &slices);
+    round.iter().for_each(|n| world.uncordon(n));
+    world.settle();
+    let mut changed = snapshot.clone();
+    for actor in world.actors() {
+        match actor.stage {
+            Stage::Gone if actor.replaces.is_none() => {
+                let again =
+                    world.actors().iter().any(|a| a.pod.meta.name == actor.pod.meta.name && a.stage == Stage::Live);
+                if !again {
+                    changed.pods.remove(actor.pod.meta.ns(), &actor.pod.meta.name);
+                }
+            }
+            Stage::Live | Stage::Pending if actor.replaces.is_some() => {
+                let pod = if actor.ready { ready(&actor.pod, snapshot.now) } else { actor.pod.clone() };
+                changed.pods.put(Arc::new(Pod { node: actor.node.clone(), ..(*pod).clone() }));
+            }
+            _ => {}
+        }
+    }
+    changed.reindex();
+    changed
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_budget_is_not_overdrawn((nodes, apps) in clusters()) {
+        let snapshot = build(nodes, &apps);
+        let selection = Selection::new(&snapshot);
+        let plan = planned(&snapshot, &snapshot.nodes, false);
+        let mut first: HashMap<&str, i32> = HashMap::new();
+        // Before anything is made again, no more Ready pods go than the numbers allow.
+        let Some(node) = plan.nodes.first() else { return Ok(()) };
+        for p in node.pods.iter().filter(|p| p.step == Some(1) && p.outcome == Outcome::Gone && p.pod.is_ready()) {
+            if let [budget] = &p.budgets[..] {
+                *first.entry(budget).or_default() += 1;
+            }
+        }
+        for (at, budget) in snapshot.budgets.iter().enumerate() {
+            let numbers = crate::budget::numbers::compute(&snapshot, budget, selection.pods(&snapshot, at));
+            let allowed = numbers.map_or(0, |(n, _)| n.allowed);
+            let taken = first.get(&*budget.meta.path()).copied().unwrap_or_default();
+            prop_assert!(taken <= allowed, "{} allows {allowed}, and {taken} go", budget.meta.path());
+        }
+    }
+
+    #[test]
+    fn what_stays_is_explained((nodes, apps) in clusters()) {
+        let snapshot = build(nodes, &apps);
+        for node in planned(&snapshot, &snapshot.nodes, true).nodes {
+            prop_assert_eq!(node.verdict == Verdict::Blocked, node.pods.iter().any(super::outcome::PodPlan::blocks));
+            for p in node.pods.iter().filter(|p| p.blocks()) {
+                let told = [Code::BudgetNever, Code::BudgetWaits, Code::BudgetShared];
+                prop_assert!(p.codes.iter().any(|c| told.contains(c)), "{}: {:?}", p.pod.meta.path(), p.codes);
+                prop_assert!(node.findings.iter().any(|f| f.objects.iter().any(|o| o.ends_with(&p.pod.meta.path()))));
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_meets_no_block((nodes, apps) in clusters()) {
+        let mut snapshot = build(nodes, &apps);
+        let order = planned(&snapshot, &snapshot.nodes, true).order;
+        prop_assert!(order.lower_bound <= order.rounds.len());
+        for round in order.rounds {
+            let list: Vec<Arc<Node>> = round.iter().filter_map(|n| snapshot.nodes.named("", n).cloned()).collect();
+            for node in planned(&snapshot, &list, false).nodes {
+                prop_assert!(node.verdict != Verdict::Blocked, "{} of {round:?}: {:?}", node.node.meta.name, node.findings);
+            }
+            snapshot = after_round(&snapshot, &round);
+        }
+    }
+}
