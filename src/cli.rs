@@ -1,5 +1,6 @@
 //! The command line: what the user typed, and the snapshot it asks for.
 
+use crate::called::Called;
 use crate::commands;
 use crate::error::{Failure, Result};
 use crate::render::{Format, Screen};
@@ -8,9 +9,22 @@ use crate::snapshot::Snapshot;
 use clap::{Args, Parser, Subcommand};
 use jiff::Timestamp;
 
+const AFTER_HELP: &str = "\
+Examples:
+  kubectl pdb status -A                             every budget: how many pods it lets go, and why not
+  kubectl pdb drain-plan node-1                     what kubectl drain node-1 will meet
+  kubectl pdb why-pending web-0 -n shop             why a pod is not running
+  kubectl pdb snapshot > cluster.json               what the others read, as a file ...
+  kubectl pdb status -A --from cluster.json         ... that they read in the place of a cluster
+
+Exit status: 0 answered; 1 could not answer, bad usage included; 2 a node is blocked (drain-plan), or, with \
+--exit-code, a budget is never or broken (status) or a pod stays Pending (why-pending); 3 nothing of that is known, \
+and something is unknown.";
+
 /// What kubectl drain, the eviction endpoint and the scheduler will say, before they say it.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-pdb", bin_name = "kubectl pdb", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = AFTER_HELP)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -35,8 +49,15 @@ pub enum Command {
     /// Write what the other commands read of a cluster into a file, to be attached to a ticket
     #[cfg(feature = "live")]
     Snapshot(commands::snapshot::SnapshotArgs),
-    /// What a finding code means, and what to do about it
+    /// What a finding code means, an example, and what to do about it
     Explain(commands::explain::ExplainArgs),
+    /// The JSON Schema of what -o json writes
+    Schema(commands::schema::SchemaArgs),
+    /// The script that makes a shell, or kubectl, complete commands, flags and names
+    Completion(commands::completion::CompletionArgs),
+    /// Manual pages
+    #[command(hide = true)]
+    Man(commands::man::ManArgs),
 }
 
 /// Flags that every command takes.
@@ -240,7 +261,7 @@ pub fn run() -> std::process::ExitCode {
             return 1.into();
         }
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Called::here().plugin().parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(e) => {
             let failed = e.use_stderr();
@@ -268,7 +289,10 @@ impl Command {
             Self::WhyPending(args) => commands::why_pending::run(args, global),
             #[cfg(feature = "live")]
             Self::Snapshot(args) => commands::snapshot::run(args, global),
-            Self::Explain(args) => commands::explain::run(args),
+            Self::Explain(args) => commands::explain::run(args, global),
+            Self::Schema(args) => commands::schema::run(args, global),
+            Self::Completion(args) => commands::completion::run(args),
+            Self::Man(args) => commands::man::run(args),
         }
     }
 }

@@ -1,30 +1,77 @@
 //! Completion: what the shells ask for, kubectl's own completion of plugins, and the names that only the kubeconfig and
 //! the cluster know.
 
+use crate::called::{Called, Plugin};
+#[cfg(feature = "live")]
 use crate::cli::Cli;
 #[cfg(feature = "live")]
 use crate::{cluster, snapshot::Kind};
+#[cfg(feature = "live")]
 use clap::CommandFactory;
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{self, CompletionCandidate};
 use clap_complete::env::{Bash, EnvCompleter, Fish, Powershell, Shells, Zsh};
-#[cfg(feature = "live")]
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The name of the executable, which is also what the shells complete.
-const PROGRAM: &str = "kubectl-pdb";
+/// The variable by which a shell asks, and what it is set to.
+const VARIABLE: &str = "COMPLETE";
 const SHELLS: Shells<'_> = Shells(&[&Bash, &Fish, &Powershell, &Zsh, &Kubectl]);
 
-/// Answers a shell that asks for completions or for its script (by the variable `COMPLETE`); `false` where none asks.
+/// Answers a shell that asks for completions (by the variable `COMPLETE`) and kubectl (which calls the program
+/// `kubectl_complete-pdb`); `false` where none asks.
 ///
 /// # Errors
 /// A shell that is not known, or an output that cannot be written.
 pub fn answer_shell() -> Result<bool, clap::Error> {
-    let complete = CompleteEnv::with_factory(Cli::command).shells(SHELLS).bin(PROGRAM).completer(PROGRAM);
-    complete.try_complete(std::env::args_os(), std::env::current_dir().ok().as_deref())
+    let here = std::env::current_dir().ok();
+    if let Called::Complete(plugin) = Called::here() {
+        Kubectl.write_complete(&mut plugin.command(), words(), here.as_deref(), &mut io::stdout())?;
+        return Ok(true);
+    }
+    let program = Plugin::Pdb.program();
+    let complete = CompleteEnv::with_factory(|| Plugin::Pdb.command()).shells(SHELLS).bin(program).completer(program);
+    complete.try_complete(std::env::args_os(), here.as_deref())
+}
+
+/// The line to complete, as words of a command line of `kubectl-pdb`.
+fn words() -> Vec<OsString> {
+    let args = std::env::args_os();
+    match Called::here() {
+        Called::Complete(plugin) => plugin.words().iter().map(OsString::from).chain(args.skip(1)).collect(),
+        Called::Run(_) => args.skip_while(|word| word != "--").skip(1).collect(),
+    }
+}
+
+/// The script that makes a shell ask; for kubectl, the program that it runs to complete a plugin. The shells know the
+/// program as `kubectl-pdb` alone.
+pub fn script(shell: Shell, plugin: Plugin) -> String {
+    let (completer, plugin): (&dyn EnvCompleter, _) = match shell {
+        Shell::Bash => (&Bash, Plugin::Pdb),
+        Shell::Fish => (&Fish, Plugin::Pdb),
+        Shell::Powershell => (&Powershell, Plugin::Pdb),
+        Shell::Zsh => (&Zsh, Plugin::Pdb),
+        Shell::Kubectl => (&Kubectl, plugin),
+    };
+    let (program, mut text) = (plugin.program(), Vec::new());
+    let _ = completer.write_registration(VARIABLE, program, program, program, &mut text); // Memory takes all.
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Whom a completion script is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Shell {
+    /// bash
+    Bash,
+    /// fish
+    Fish,
+    /// PowerShell
+    Powershell,
+    /// zsh
+    Zsh,
+    /// kubectl's own completion of plugins: to be saved as kubectl_complete-pdb in a folder of $PATH
+    Kubectl,
 }
 
 /// kubectl's own completion of plugins: kubectl runs the program `kubectl_complete-pdb` with the words that stand
@@ -51,11 +98,13 @@ impl EnvCompleter for Kubectl {
         completer: &str,
         buf: &mut dyn Write,
     ) -> io::Result<()> {
+        let plugin = Called::of(Some(OsStr::new(completer))).plugin();
         write!(
             buf,
             "#!/bin/sh\n\
              # kubectl completes its plugins with a program of this name, which has to be on $PATH and executable.\n\
-             {var}=kubectl exec {completer} -- {completer} \"$@\"\n"
+             {var}=kubectl exec {completer} -- {} \"$@\"\n",
+            plugin.words().join(" ")
         )
     }
 
@@ -116,7 +165,7 @@ sources! {
 /// Names that the kubeconfig and the cluster know.
 #[cfg(feature = "live")]
 mod live {
-    use super::{Cli, CommandFactory, CompletionCandidate, OsStr, OsString};
+    use super::{Cli, CommandFactory, CompletionCandidate, OsString};
     use crate::cluster::{self, ConnectOptions};
     use crate::snapshot::Kind;
     use clap::FromArgMatches;
@@ -149,7 +198,7 @@ mod live {
     }
 
     pub fn candidates(names: impl Fn(&Typed) -> Vec<String>) -> Vec<CompletionCandidate> {
-        let typed = Typed::of(std::env::args_os().skip_while(|word| word != OsStr::new("--")).skip(1));
+        let typed = Typed::of(super::words().into_iter());
         if typed.from_files {
             return Vec::new();
         }

@@ -20,6 +20,7 @@
 #![recursion_limit = "512"]
 
 pub mod budget;
+pub mod called;
 pub mod change;
 pub mod cli;
 #[cfg(feature = "live")]

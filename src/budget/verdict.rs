@@ -11,11 +11,12 @@ use crate::snapshot::budget::{Budget, Rule};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::selector::LabelSelector;
 use crate::snapshot::{Kind, Snapshot, Str};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// What a budget's numbers mean, in the words of the contract.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// It cannot be used as written.

@@ -151,6 +151,7 @@ fn answer(request: &Request, global: &Global, snapshot: &Snapshot) -> Result<Ans
     let text = match screen.format {
         Format::Json => render::json(&document())?,
         Format::Yaml => render::yaml(&document())?,
+        Format::Html => render::html::plan(&document()),
         Format::Name => planned.nodes.iter().map(|n| format!("node/{}\n", n.node.meta.name)).collect(),
         Format::Text | Format::Wide => render::plan::text(&planned, &document(), &screen, request.each_alone),
     };

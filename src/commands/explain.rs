@@ -1,35 +1,92 @@
-//! `explain CODE`: what a finding code means, from the table that the JSON uses.
+//! `explain CODE`: what a finding code means, an example and the cure, from the table that the findings come from.
 
-use crate::cli::Answer;
-use crate::error::{Failure, Result};
+use super::names;
+use crate::cli::{Answer, Global};
+use crate::error::{Failure, Kind, Result};
 use crate::finding::{Code, Severity};
+use crate::render::table::{Cell, Table, wrap};
+use crate::render::{self, Format, Screen};
 use clap::Args;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use serde::Serialize;
 
 /// Flags of `explain`.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  kubectl pdb explain zero-by-rule     what the code means, an example, and the cure
+  kubectl pdb explain                  all codes
+  kubectl pdb explain -o json          the same for a program
+
+Exit status: 0 answered; 1 there is no such code.")]
 pub struct ExplainArgs {
-    /// The code, such as zero-by-rule; without it, all of them
-    pub code: Option<String>,
+    /// The codes, such as zero-by-rule; without any, all of them
+    #[arg(value_name = "CODE", add = ArgValueCandidates::new(codes))]
+    pub codes: Vec<String>,
+}
+
+fn codes() -> Vec<CompletionCandidate> {
+    let candidate = |c: &Code| CompletionCandidate::new(c.as_str()).help(Some(c.meaning().into()));
+    Code::ALL.iter().map(candidate).collect()
+}
+
+/// A row of the table.
+#[derive(Debug, Serialize)]
+struct Explanation {
+    code: Code,
+    severity: Severity,
+    meaning: &'static str,
+    example: &'static str,
+    cure: &'static str,
+}
+
+impl From<Code> for Explanation {
+    fn from(code: Code) -> Self {
+        Self { code, severity: code.severity(), meaning: code.meaning(), example: code.example(), cure: code.cure() }
+    }
 }
 
 /// Runs the command.
-pub fn run(args: &ExplainArgs) -> Result<Answer> {
-    let line = |c: Code| {
-        let severity = match c.severity() {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Info => "info",
-        };
-        format!("{c} ({severity})\n  {}\n", c.explanation())
+///
+/// # Errors
+/// A code that is not in the table.
+pub fn run(args: &ExplainArgs, global: &Global) -> Result<Answer> {
+    let asked = args.codes.iter().map(|word| parse(word)).collect::<Result<Vec<_>>>()?;
+    let screen = global.screen();
+    let wanted = if asked.is_empty() { Code::ALL } else { &asked };
+    let rows = || wanted.iter().map(|c| Explanation::from(*c)).collect::<Vec<_>>();
+    let text = match screen.format {
+        Format::Json => render::json(&rows())?,
+        Format::Yaml => render::yaml(&rows())?,
+        Format::Name => wanted.iter().map(|c| format!("{c}\n")).collect(),
+        _ if asked.is_empty() => overview(&screen),
+        _ => asked.iter().map(|c| paragraphs(*c, &screen)).collect::<Vec<_>>().join("\n"),
     };
-    match &args.code {
-        None => Ok(Answer::new(Code::ALL.iter().copied().map(line).collect())),
-        Some(word) => {
-            match Code::parse(word) {
-                Some(code) => Ok(Answer::new(line(code))),
-                None => Err(Failure::usage(format!("there is no finding code {word:?}"))
-                    .hint("kubectl pdb explain lists them all")),
-            }
-        }
+    Ok(Answer::new(text))
+}
+
+fn parse(word: &str) -> Result<Code> {
+    Code::parse(word).ok_or_else(|| {
+        let hint = names::hint(word, Code::ALL.iter().map(|c| c.as_str()), std::iter::empty());
+        Failure::new(Kind::NotFound, format!("there is no finding code {word:?}")).hint(hint)
+    })
+}
+
+fn overview(screen: &Screen) -> String {
+    let mut table = Table::new(["CODE", "SEVERITY", "MEANING"]);
+    for code in Code::ALL {
+        table.row([code.as_str().into(), Cell::severity(code.severity()), code.meaning().into()]);
     }
+    table.render(screen)
+}
+
+fn paragraphs(code: Code, screen: &Screen) -> String {
+    let text = |text: &str| wrap(text, screen.prose_width(), 11);
+    format!(
+        "{code} ({})\n\n  means    {}\n  example  {}\n  cure     {}\n",
+        code.severity(),
+        text(code.meaning()),
+        text(code.example()),
+        text(code.cure())
+    )
 }

@@ -1,8 +1,11 @@
 //! The commands: each has its flags, the kinds it needs, a call of its engine, and a rendering.
 
+pub mod completion;
 pub mod drain_plan;
 pub mod explain;
+pub mod man;
 pub mod names;
+pub mod schema;
 #[cfg(feature = "live")]
 pub mod snapshot;
 pub mod status;

@@ -89,6 +89,7 @@ fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Jud
     let text = match screen.format {
         Format::Json => render::json(&document())?,
         Format::Yaml => render::yaml(&document())?,
+        Format::Html => render::html::status(&document()),
         Format::Name => judged.iter().map(|j| format!("poddisruptionbudget.policy/{}\n", j.budget.meta.name)).collect(),
         Format::Text | Format::Wide => render::status::text(snapshot, judged, &document(), &screen, &view(args)),
     };

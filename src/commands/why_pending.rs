@@ -28,7 +28,7 @@ API and is not judged.
 Exit status: 0 answered; 1 could not answer; with --exit-code also 2 (some pod stays Pending).")]
 pub struct WhyPendingArgs {
     /// Pods by name, or workloads as TYPE/NAME; with none, everything that is not running
-    #[arg(value_name = "POD|TYPE/NAME")]
+    #[arg(value_name = "POD|TYPE/NAME", add = clap_complete::engine::ArgValueCandidates::new(crate::complete::pods))]
     pub names: Vec<String>,
     /// Look at all namespaces
     #[arg(long, short = 'A')]
@@ -99,11 +99,12 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
     let text = match screen.format {
         Format::Json => render::json(&document())?,
         Format::Yaml => render::yaml(&document())?,
+        Format::Html => render::html::pending(&document()),
         Format::Name => items.iter().map(|i| format!("{}\n", i.subject.resource_name())).collect(),
         Format::Text | Format::Wide => {
             let shell = Document::new("PendingReport", &snapshot, NEEDS, Timestamp::now(), ());
             let mut text = render::pending::text(&items, &state, &screen, view(args));
-            text.push_str(&render::gaps(&shell.gaps, shell.complete, &screen));
+            text.push_str(&render::gaps(&shell, &screen));
             text
         }
     };

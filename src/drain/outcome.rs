@@ -10,11 +10,12 @@ use super::{consequences, placement};
 use crate::finding::Code;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{Kind, Str};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// What drain does with a pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// It is evicted.
@@ -28,7 +29,7 @@ pub enum Action {
 }
 
 /// What becomes of a pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// It goes at the first try.
@@ -54,7 +55,7 @@ impl Outcome {
 }
 
 /// How the drain of a node ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Every eviction is granted at the first try.

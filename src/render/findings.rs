@@ -3,15 +3,11 @@
 use super::Screen;
 use super::style::{Tone, paint, safe};
 use super::table::wrap;
-use crate::finding::{Finding, Severity};
+use crate::finding::Finding;
 
 /// A finding in a paragraph: its code, and what was found.
 pub fn paragraph(finding: &Finding, screen: &Screen) -> String {
-    let tone = match finding.severity {
-        Severity::Error => Tone::Bad,
-        Severity::Warning => Tone::Waiting,
-        Severity::Info => Tone::Faint,
-    };
+    let tone = Tone::of_severity(finding.severity);
     let code = finding.code.as_str();
     let width = screen.prose_width();
     let rest = wrap(&safe(&finding.message), width, 4);

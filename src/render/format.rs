@@ -15,4 +15,6 @@ pub enum Format {
     Yaml,
     /// One resource/name a line.
     Name,
+    /// One page that stands by itself, to be handed on.
+    Html,
 }

@@ -2,6 +2,7 @@
 
 pub mod findings;
 pub mod format;
+pub mod html;
 pub mod pending;
 pub mod plan;
 pub mod status;
@@ -9,6 +10,7 @@ pub mod style;
 pub mod table;
 
 use crate::error::{Failure, Kind, Result};
+use crate::report::Document;
 pub use format::Format;
 use serde::Serialize;
 
@@ -50,21 +52,14 @@ pub fn yaml<T: Serialize>(document: &T) -> Result<String> {
 }
 
 /// What could not be read, in a few lines; nothing where the answer is whole.
-pub fn gaps(gaps: &[crate::report::Gap], complete: bool, screen: &Screen) -> String {
-    use crate::report::GapReason;
-    let told: Vec<_> = gaps.iter().filter(|g| !complete || g.reason != GapReason::Absent).collect();
-    if told.is_empty() {
-        return String::new();
-    }
-    let mut out = format!("\n{}\n", style::paint("not everything could be read:", style::Tone::Waiting));
-    for gap in told {
-        let why = match gap.reason {
-            GapReason::Forbidden => "forbidden",
-            GapReason::Absent => "not in the input",
-            GapReason::Failed => "failed",
-        };
-        let line = format!("{} ({why}): {}", gap.resource, style::safe(&gap.effect));
+pub fn gaps<B>(document: &Document<B>, screen: &Screen) -> String {
+    let mut out = String::new();
+    for gap in document.told_gaps() {
+        let line = format!("{} ({}): {}", gap.resource, gap.reason.as_str(), style::safe(&gap.effect));
         out.push_str(&format!("  {}\n", table::wrap(&line, screen.prose_width(), 4)));
     }
-    out
+    if out.is_empty() {
+        return out;
+    }
+    format!("\n{}\n{out}", style::paint("not everything could be read:", style::Tone::Waiting))
 }

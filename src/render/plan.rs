@@ -37,7 +37,7 @@ pub fn text(plan: &Plan, document: &Document<DrainPlan>, screen: &Screen, each_a
     for finding in &document.findings {
         out.push_str(&paragraph(finding, screen));
     }
-    out.push_str(&super::gaps(&document.gaps, document.complete, screen));
+    out.push_str(&super::gaps(document, screen));
     out
 }
 

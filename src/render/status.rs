@@ -40,7 +40,7 @@ pub fn text(
         out.push_str(&summary(snapshot, judged, screen));
         out.push_str(&reasons(judged, screen));
     }
-    out.push_str(&super::gaps(&document.gaps, document.complete, screen));
+    out.push_str(&super::gaps(document, screen));
     out
 }
 

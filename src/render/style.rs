@@ -1,5 +1,6 @@
 //! Words with a colour, and text from the cluster made safe for a terminal.
 
+use crate::finding::Severity;
 use owo_colors::{OwoColorize, Style};
 use std::borrow::Cow;
 
@@ -30,6 +31,15 @@ impl Tone {
             "never" | "broken" | "blocked" | "stays" => Self::Bad,
             "inert" | "unknown" => Self::Faint,
             _ => Self::Plain,
+        }
+    }
+
+    /// The tone of a severity.
+    pub fn of_severity(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Self::Bad,
+            Severity::Warning => Self::Waiting,
+            Severity::Info => Self::Faint,
         }
     }
 

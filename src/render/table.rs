@@ -2,6 +2,7 @@
 
 use super::Screen;
 use super::style::{Tone, safe};
+use crate::finding::Severity;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Attribute, Cell as Painted, Color, ContentArrangement};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -25,6 +26,11 @@ impl Cell {
     /// A cell with a verdict word of the contract, coloured as such.
     pub fn verdict(word: &str) -> Self {
         Self::toned(word, Tone::of_verdict(word))
+    }
+
+    /// A cell with a severity.
+    pub fn severity(severity: Severity) -> Self {
+        Self::toned(severity.as_str(), Tone::of_severity(severity))
     }
 }
 

@@ -2,16 +2,21 @@
 
 pub mod pending;
 pub mod plan;
+pub mod schema;
 pub mod status;
 
 use crate::finding::Finding;
 use crate::snapshot::coverage::Outcome;
 use crate::snapshot::{Kind, Snapshot};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
+/// The version of the documents.
+pub const API_VERSION: &str = "kubectl-pdb/v1";
+
 /// What every document begins with; `B` is what the answer itself has.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Document<B> {
     /// `kubectl-pdb/v1`.
@@ -34,7 +39,7 @@ pub struct Document<B> {
 }
 
 /// What an answer was made from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Source {
     /// The kubeconfig context.
@@ -54,7 +59,7 @@ pub struct Source {
 }
 
 /// Something that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gap {
     /// The resource, as kubectl names it.
     pub resource: String,
@@ -65,7 +70,7 @@ pub struct Gap {
 }
 
 /// Why something could not be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GapReason {
     /// The server refuses.
@@ -74,6 +79,17 @@ pub enum GapReason {
     Absent,
     /// It went wrong.
     Failed,
+}
+
+impl GapReason {
+    /// In words for a person.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Forbidden => "forbidden",
+            Self::Absent => "not in the input",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// A kind that a command reads, and what cannot be judged without it.
@@ -117,11 +133,16 @@ impl Need {
 }
 
 impl<B> Document<B> {
+    /// The gaps that a person is told of: what a file merely lacks matters only where the answer stands on it.
+    pub fn told_gaps(&self) -> impl Iterator<Item = &Gap> {
+        self.gaps.iter().filter(|g| !self.complete || g.reason != GapReason::Absent)
+    }
+
     /// The document of an answer made from a snapshot at the moment `generated_at`.
     pub fn new(kind: &'static str, snapshot: &Snapshot, needs: &[Need], generated_at: Timestamp, body: B) -> Self {
         let gaps: Vec<(Weight, Gap)> = needs.iter().filter_map(|n| Some((n.weight, gap(snapshot, n)?))).collect();
         Self {
-            api_version: "kubectl-pdb/v1",
+            api_version: API_VERSION,
             kind,
             generated_at,
             source: Source {

@@ -5,18 +5,19 @@ use crate::pending::scheduling::Scheduling;
 use crate::pending::{Item, Subject, detail};
 use crate::sched::{Candidate, NodeId, State, Status, preempt};
 use crate::snapshot::pod::Pod;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// The body of a `PendingReport`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PendingReport {
     /// A pod, or a workload whose pods were not created, each; worst first.
     pub items: Vec<PendingItem>,
 }
 
 /// One pod, or one workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingItem {
     /// `Pod`, or the workload's kind.
@@ -54,7 +55,7 @@ pub struct PendingItem {
 }
 
 /// Where the pods of a manifest would go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlacementSays {
     /// How many are wanted.
     pub wanted: usize,
@@ -65,7 +66,7 @@ pub struct PlacementSays {
 }
 
 /// How many pods would go to a node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlacedOn {
     /// The node.
     pub name: String,
@@ -74,7 +75,7 @@ pub struct PlacedOn {
 }
 
 /// What the scheduler says of a pod in the present state.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulerSays {
     /// Word for word what it would write into the PodScheduled condition; empty where the pod fits.
@@ -95,7 +96,7 @@ pub struct SchedulerSays {
 }
 
 /// What speaks against a node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeReasons {
     /// The node.
     pub name: String,
@@ -104,7 +105,7 @@ pub struct NodeReasons {
 }
 
 /// One reason of one plugin.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct ReasonSays {
     /// Kubernetes' own name of the plugin.
     pub plugin: &'static str,
@@ -117,7 +118,7 @@ pub struct ReasonSays {
 }
 
 /// Nodes with equal reasons.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReasonGroup {
     /// The reasons, without amounts.
     pub reasons: Vec<ReasonSays>,
@@ -128,7 +129,7 @@ pub struct ReasonGroup {
 }
 
 /// What preemption would do.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreemptionSays {
     /// Whether a node was found.
@@ -152,7 +153,7 @@ pub struct PreemptionSays {
 }
 
 /// A node that could be made to fit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CandidateSays {
     /// The node.

@@ -4,10 +4,11 @@ use crate::drain::outcome::{Action, Outcome, PodPlan, Replacement, Verdict};
 use crate::drain::{NodePlan, Plan};
 use crate::finding::{Code, Finding};
 use crate::snapshot::Str;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The body of a `DrainPlan`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DrainPlan {
     /// The nodes, in the order asked for.
@@ -19,7 +20,7 @@ pub struct DrainPlan {
 }
 
 /// A node.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeReport {
     /// Its name.
@@ -41,7 +42,7 @@ pub struct NodeReport {
 }
 
 /// A pod.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodReport {
     /// Its namespace.
@@ -63,7 +64,7 @@ pub struct PodReport {
 }
 
 /// The pod that replaces an evicted one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ReplacementReport {
     /// The node it starts on.
@@ -73,7 +74,7 @@ pub enum ReplacementReport {
 }
 
 /// How long a drain takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EstimateReport {
     /// How many passes let something go.
     pub steps: u32,

@@ -1,21 +1,23 @@
 //! `BudgetStatusList`: what `status` answers.
 
+use super::schema::int_or_percentage;
 use crate::budget::{Eviction, Judgement, Verdict};
 use crate::finding::Finding;
 use crate::snapshot::Str;
 use crate::snapshot::budget::Rule;
 use crate::wire::scalar::IntOrString;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The body of a `BudgetStatusList`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BudgetStatusList {
     /// A budget each, by namespace and name.
     pub items: Vec<BudgetStatus>,
 }
 
 /// A budget.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetStatus {
     /// Its namespace.
@@ -45,14 +47,16 @@ pub struct BudgetStatus {
 }
 
 /// A rule: one of the two fields, or none.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleReport {
     /// So many must stay healthy.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "int_or_percentage")]
     pub min_available: Option<IntOrString>,
     /// So many may be missing.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "int_or_percentage")]
     pub max_unavailable: Option<IntOrString>,
 }
 
@@ -67,7 +71,7 @@ impl From<&Rule> for RuleReport {
 }
 
 /// The four numbers as the controller wrote them last.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reported {
     /// As in the budget.
@@ -83,7 +87,7 @@ pub struct Reported {
 }
 
 /// A pod under a budget.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PodReport {
     /// Its namespace.
     pub namespace: Str,
@@ -102,7 +106,7 @@ pub struct PodReport {
 }
 
 /// The answer of the eviction endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EvictionReport {
     /// `allowed`, `refused` or `error`.
     pub answer: &'static str,

@@ -4,7 +4,11 @@ use std::process::Command;
 
 use serde_json::json;
 
+use kubectl_pdb::called::Plugin;
+use kubectl_pdb::complete::{Shell, script};
+
 use crate::fake_api::FakeApi;
+use crate::program::run;
 
 fn asked(shell: &str, words: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_kubectl-pdb"))
@@ -21,18 +25,47 @@ fn asked(shell: &str, words: &[&str]) -> String {
 #[test]
 fn the_scripts_that_ship_are_those_of_this_program() {
     let scripts = [
-        ("bash", "kubectl-pdb.bash"),
-        ("fish", "kubectl-pdb.fish"),
-        ("kubectl", "kubectl_complete-pdb"),
-        ("powershell", "kubectl-pdb.ps1"),
-        ("zsh", "_kubectl-pdb"),
+        (Shell::Bash, Plugin::Pdb, "kubectl-pdb.bash"),
+        (Shell::Fish, Plugin::Pdb, "kubectl-pdb.fish"),
+        (Shell::Powershell, Plugin::Pdb, "kubectl-pdb.ps1"),
+        (Shell::Zsh, Plugin::Pdb, "_kubectl-pdb"),
+        (Shell::Kubectl, Plugin::Pdb, "kubectl_complete-pdb"),
+        (Shell::Kubectl, Plugin::DrainPlan, "kubectl_complete-drain_plan"),
     ];
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/completions");
-    for (shell, file) in scripts {
-        let shipped = std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
-        assert_eq!(shipped, asked(shell, &[]), "write it anew: COMPLETE={shell} kubectl-pdb > completions/{file}");
+    for (shell, plugin, file) in scripts {
+        let (path, text) = (format!("{folder}/{file}"), script(shell, plugin));
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let shipped = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(shipped, text, "write it anew: BLESS=1 cargo test --test it scripts_that_ship");
     }
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), scripts.len(), "a file that no shell reads");
+    for shell in ["bash", "fish", "powershell", "zsh", "kubectl"] {
+        assert_eq!(asked(shell, &[]), run(["completion", shell]).out, "{shell}");
+    }
+}
+
+/// kubectl may also find the program itself under the name that it looks for.
+#[cfg(unix)]
+#[test]
+fn called_by_the_name_that_completes_it_answers_at_once() {
+    let folder = std::env::temp_dir().join(format!("kubectl-pdb-names-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let named = |name: &str, words: &[&str]| {
+        let link = folder.join(name);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_kubectl-pdb"), &link).unwrap();
+        let output = Command::new(&link).args(words).env_clear().env("HOME", "/nonexistent").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let status = named("kubectl_complete-pdb", &["stat"]);
+    assert!(status.starts_with("status\t") && status.ends_with("\n:4\n"), "{status}");
+    let flag = named("kubectl_complete-drain_plan", &["--pod-sel"]);
+    assert!(flag.starts_with("--pod-selector\t"), "{flag}");
+    let help = named("kubectl-drain_plan", &["--help"]);
+    assert!(help.contains("Usage: kubectl drain-plan "), "{help}");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// What kubectl is told for the words behind `kubectl pdb`.

@@ -10,6 +10,7 @@ mod complete;
 mod drains;
 #[cfg(feature = "live")]
 mod fake_api;
+mod html;
 mod input;
 #[cfg(feature = "live")]
 mod live;
@@ -17,5 +18,6 @@ mod program;
 #[cfg(feature = "live")]
 mod proxy;
 mod readme;
+mod schema;
 #[cfg(feature = "live")]
 mod snapshot;

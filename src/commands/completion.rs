@@ -1,0 +1,27 @@
+//! `completion SHELL`: prints the script that makes a shell complete the program.
+
+use crate::called::Plugin;
+use crate::cli::Answer;
+use crate::complete::{Shell, script};
+use crate::error::Result;
+use clap::Args;
+
+/// Flags of `completion`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  kubectl pdb completion kubectl > ~/bin/kubectl_complete-pdb && chmod +x ~/bin/kubectl_complete-pdb
+                                           kubectl pdb st<TAB>, where kubectl itself is completed (~/bin is on $PATH)
+  source <(kubectl pdb completion bash)    kubectl-pdb st<TAB>, in this shell
+
+Exit status: 0 printed; 1 there is no such shell.")]
+pub struct CompletionArgs {
+    /// What the script is for
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Runs the command.
+pub fn run(args: &CompletionArgs) -> Result<Answer> {
+    Ok(Answer::new(script(args.shell, Plugin::Pdb)))
+}

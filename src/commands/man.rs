@@ -1,0 +1,131 @@
+//! `man`: manual pages, made from the definition of the command line.
+
+use crate::called::Plugin;
+use crate::cli::Answer;
+use crate::error::{Failure, Kind, Result};
+use clap::{Args, Command};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Flags of `man`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  kubectl pdb man | man -l -               the page of the program
+  kubectl pdb man status | man -l -        that of a command
+  kubectl pdb man --dir ~/.local/share/man/man1
+
+Exit status: 0 written; 1 there is no such command, or the folder cannot be written to.")]
+pub struct ManArgs {
+    /// The command whose page is printed
+    #[arg(value_name = "COMMAND", conflicts_with = "dir")]
+    command: Option<String>,
+    /// Write all pages into this folder instead
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A command that does not exist, or a folder that cannot be written to.
+pub fn run(args: &ManArgs) -> Result<Answer> {
+    let pages = pages();
+    if let Some(dir) = &args.dir {
+        write(&pages, dir)
+            .map_err(|e| Failure::new(Kind::Internal, format!("no manual pages in {}", dir.display())).caused_by(e))?;
+        return Ok(Answer::new(String::new()));
+    }
+    let name = args.command.as_deref().map_or_else(|| "kubectl-pdb".to_owned(), |c| format!("kubectl-pdb-{c}"));
+    let page = pages.into_iter().find(|p| p.name == name);
+    let page = page.ok_or_else(|| Failure::usage(format!("there is no command {:?}", args.command)))?;
+    Ok(Answer::new(page.text))
+}
+
+/// A manual page.
+struct Page {
+    /// `kubectl-pdb` or `kubectl-pdb-status`: as man finds it for `man kubectl pdb status`.
+    name: String,
+    /// Its text, in roff.
+    text: String,
+}
+
+fn write(pages: &[Page], dir: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    pages.iter().try_for_each(|page| std::fs::write(dir.join(format!("{}.1", page.name)), &page.text))
+}
+
+/// The page of the program, and those of its commands.
+fn pages() -> Vec<Page> {
+    let mut root = Plugin::Pdb.command();
+    root.build();
+    let commands = root.get_subcommands().filter(|c| c.get_name() != "help");
+    let each = commands.map(|c| page(c, &format!("kubectl-pdb-{}", c.get_name())));
+    let mut all: Vec<Page> = each.collect();
+    all.insert(0, page(&root, "kubectl-pdb"));
+    all
+}
+
+fn page(command: &Command, name: &str) -> Page {
+    let (examples, statuses) = help_parts(command);
+    // What stands below the help has sections of its own here.
+    let plain = command.clone().name(name.to_owned()).after_help("");
+    let subcommands = plain.get_subcommands().next().is_some();
+    let man = Man::new(plain).title(name.to_uppercase()).source(format!("kubectl-pdb {}", env!("CARGO_PKG_VERSION")));
+    let mut text = Vec::new();
+    let mut own = Roff::new();
+    if let Some(examples) = examples {
+        own.control("SH", ["EXAMPLES"]).control("nf", []).text([roman(examples)]).control("fi", []);
+    }
+    if let Some(statuses) = statuses {
+        own.control("SH", ["EXIT STATUS"]);
+        for status in statuses.trim_end_matches('.').split("; ") {
+            let (code, words) = status.split_once(' ').unwrap_or((status, ""));
+            own.control("TP", []).text([bold(code)]).text([roman(words)]);
+        }
+    }
+    // Memory takes all that is written to it.
+    let _ = man
+        .render_title(&mut text)
+        .and_then(|()| man.render_name_section(&mut text))
+        .and_then(|()| man.render_synopsis_section(&mut text))
+        .and_then(|()| man.render_description_section(&mut text))
+        .and_then(|()| if subcommands { man.render_subcommands_section(&mut text) } else { Ok(()) })
+        .and_then(|()| man.render_options_section(&mut text))
+        .and_then(|()| own.to_writer(&mut text));
+    Page { name: name.to_owned(), text: String::from_utf8_lossy(&text).into_owned() }
+}
+
+/// The examples and the exit statuses below a command's help.
+fn help_parts(command: &Command) -> (Option<String>, Option<String>) {
+    let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let part = |head: &str| {
+        let from = text.split_once(head)?.1;
+        Some(from.split("\n\n").next().unwrap_or(from).trim_matches('\n').to_owned())
+    };
+    (part("Examples:").or_else(|| part("Example:")), part("Exit status: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page_with_its_flags_examples_and_exit_statuses() {
+        for page in pages() {
+            let what = (&page.name, &page.text);
+            assert!(page.text.contains(".SH EXAMPLES") && page.text.contains(".SH \"EXIT STATUS\""), "{what:?}");
+            assert!(page.text.contains("\\-\\-from"), "{what:?}");
+        }
+    }
+
+    #[test]
+    fn pages_are_found_by_name() {
+        let page = |command: Option<&str>| run(&ManArgs { command: command.map(str::to_owned), dir: None });
+        assert!(page(None).unwrap().text.contains("drain\\-plan"));
+        assert!(page(Some("status")).unwrap().text.contains("KUBECTL-PDB-STATUS"));
+        assert!(page(Some("nothing")).is_err());
+    }
+}

@@ -1,0 +1,39 @@
+//! `schema`: prints the JSON Schema of what `-o json` writes.
+
+use crate::cli::{Answer, Global};
+use crate::error::Result;
+use crate::render::{self, Format};
+use crate::report::schema::DocumentKind;
+use clap::Args;
+
+/// Flags of `schema`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  kubectl pdb schema drain-plan > drain-plan.schema.json    one document's schema
+  kubectl pdb schema                                        all three, as a list
+
+Exit status: 0 printed; 1 there is no such document.")]
+pub struct SchemaArgs {
+    /// The command whose document is meant; without it, all of them
+    #[arg(value_enum, value_name = "COMMAND")]
+    document: Option<DocumentKind>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// None: a schema can be written.
+pub fn run(args: &SchemaArgs, global: &Global) -> Result<Answer> {
+    let text = match (args.document, global.screen().format) {
+        (Some(document), Format::Yaml) => render::yaml(&document.schema())?,
+        (Some(document), _) => render::json(&document.schema())?,
+        (None, Format::Yaml) => render::yaml(&all())?,
+        (None, _) => render::json(&all())?,
+    };
+    Ok(Answer::new(text))
+}
+
+fn all() -> Vec<schemars::Schema> {
+    DocumentKind::ALL.iter().map(|d| d.schema()).collect()
+}

@@ -1,0 +1,618 @@
+//! The table of finding codes: the word, the severity, and what `explain` says.
+
+use super::Severity;
+use std::fmt;
+
+macro_rules! codes {
+    ($($name:ident = $code:literal $severity:ident {
+        means $meaning:literal
+        such_as $example:literal
+        cure $cure:literal
+    },)*) => {
+        /// The code of a finding: other programs rely on these words.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "each explains itself")]
+        pub enum Code { $($name),* }
+
+        impl Code {
+            /// Every code, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The word.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $code),* }
+            }
+
+            /// The severity of a finding of this code.
+            pub fn severity(self) -> Severity {
+                match self { $(Self::$name => Severity::$severity),* }
+            }
+
+            /// What it means.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$name => $meaning),* }
+            }
+
+            /// A case in which it is found.
+            pub fn example(self) -> &'static str {
+                match self { $(Self::$name => $example),* }
+            }
+
+            /// What to do about it.
+            pub fn cure(self) -> &'static str {
+                match self { $(Self::$name => $cure),* }
+            }
+        }
+    };
+}
+
+codes! {
+    // Budgets.
+    ZeroByRule = "zero-by-rule" Error {
+        means "The rule allows nothing even when every pod is Ready: with the present number of replicas, all of \
+               them must stay. Waiting does not help."
+        such_as "minAvailable 80% over one replica: 80% of 1 is 0.8, rounded up 1, so the only pod must stay."
+        cure "Run as many replicas as the remedy names, or say with maxUnavailable: 1 that one may be missing."
+    },
+    NoRule = "no-rule" Error {
+        means "The budget sets neither minAvailable nor maxUnavailable. The API accepts that, and it allows no \
+               eviction at all."
+        such_as "A template whose value was empty left spec with a selector alone."
+        cure "Set one of the two fields, or delete the budget."
+    },
+    UnhealthyPods = "unhealthy-pods" Warning {
+        means "Pods exist and are not Ready, so they do not count as healthy and hold the budget."
+        such_as "Three pods, maxUnavailable 1, and one of them in CrashLoopBackOff: the one that may be missing is \
+                 missing already."
+        cure "Repair the pods that are named; unhealthyPodEvictionPolicy: AlwaysAllow lets at least the broken ones \
+              go."
+    },
+    MissingPods = "missing-pods" Warning {
+        means "Fewer pods exist than the budget counts on: they are Pending, or were not created."
+        such_as "A Deployment wants five replicas and a ResourceQuota lets it have four."
+        cure "kubectl pdb why-pending says what keeps them from running."
+    },
+    DisruptionInProgress = "disruption-in-progress" Info {
+        means "Pods were evicted or are terminating, and their replacements are not Ready yet."
+        such_as "Another drain has just evicted a pod of the same budget."
+        cure "Wait until the replacements are Ready."
+    },
+    ScaledDown = "scaled-down" Info {
+        means "The owner wants fewer pods than exist, or none: the surplus goes by itself."
+        such_as "A Deployment was scaled to 0 and its last pod is terminating."
+        cure "Wait; once no pod is left the budget protects and blocks nothing."
+    },
+    NoPods = "no-pods" Warning {
+        means "No pod matches the selector: the budget protects and blocks nothing."
+        such_as "The budget selects app=web, and the pods are labelled app=web-v2."
+        cure "Correct the selector, or delete the budget if its application is gone."
+    },
+    SelectsNothing = "selects-nothing" Warning {
+        means "The budget has no selector. A null selector takes no pod; an empty one ({}) takes every pod of the \
+               namespace."
+        such_as "spec.selector was left out."
+        cure "Set spec.selector to the labels of the pods that are to be protected."
+    },
+    Overlap = "overlap" Error {
+        means "A pod is matched by more than one budget. The eviction endpoint does not support that: evicting the \
+               pod is answered with 500, and kubectl drain gives up on it."
+        such_as "One budget selects app=db, another one selects every pod of the namespace."
+        cure "Narrow one of the selectors, or delete the budget that is not needed."
+    },
+    SyncFailed = "sync-failed" Error {
+        means "The disruption controller cannot tell how many pods to expect, as some pod's owner has no scale. It \
+               then allows 0 and keeps older numbers."
+        such_as "maxUnavailable 1 over the pods of a Job, or over pods of a custom resource without the scale \
+                 subresource."
+        cure "Use an integer minAvailable, which does not need the owners, or leave those pods out of the selector."
+    },
+    Stale = "stale" Warning {
+        means "The controller has not looked at the present spec yet, so the API server refuses evictions (429) \
+               until it has; or it reports 0 where the pods would allow more."
+        such_as "The budget was changed a second ago, or the controller manager is down."
+        cure "Wait a moment; if it stays, see whether kube-controller-manager runs."
+    },
+    OverPermissive = "over-permissive" Warning {
+        means "The rule lets every pod go at once, so the budget protects from nothing."
+        such_as "maxUnavailable 67% over three replicas: 2.01, rounded up 3."
+        cure "Choose a smaller maxUnavailable, or a minAvailable of at least 1."
+    },
+    UnmanagedPods = "unmanaged-pods" Warning {
+        means "Pods without a controller are covered. Under maxUnavailable or a percentage they count as healthy and \
+               not as expected; where there are no others, the budget allows nothing for ever."
+        such_as "A pod made by kubectl run carries the label that the budget selects."
+        cure "Let a controller make the pod, leave it out of the selector, or use an integer minAvailable."
+    },
+    UnhealthyNotEvictable = "unhealthy-not-evictable" Warning {
+        means "The policy IfHealthyBudget, which is the default, keeps broken pods in place while too few are \
+               healthy. With AlwaysAllow they could be evicted at any time."
+        such_as "The only replica crashes, and no drain can move it."
+        cure "Set unhealthyPodEvictionPolicy: AlwaysAllow."
+    },
+    HpaFloor = "hpa-floor" Warning {
+        means "An autoscaler may scale down to, or stands at, a count at which the rule allows nothing."
+        such_as "minAvailable 2 with a HorizontalPodAutoscaler whose minReplicas is 2."
+        cure "Raise minReplicas above what the budget needs, or use maxUnavailable."
+    },
+    OperatorOwned = "operator-owned" Info {
+        means "An operator makes this budget and moves it itself; changes made by hand are reverted."
+        such_as "CloudNativePG keeps its primary with a budget and moves the primary once the node is cordoned."
+        cure "Use the operator's own way to drain a node."
+    },
+    NotJudged = "not-judged" Warning {
+        means "Something that the answer depends on could not be read, so it is not judged."
+        such_as "The user may not list Deployments, so nobody knows how many pods their budgets expect."
+        cure "Ask for the right that is named among the gaps, or put the missing list into the file."
+    },
+    // Drains.
+    DaemonSet = "daemonset" Info {
+        means "A DaemonSet's pod. Its controller ignores the cordon and would make it again at once, so drain leaves \
+               it alone, and refuses to begin without --ignore-daemonsets."
+        such_as "The log collector that runs on every node."
+        cure "Drain with --ignore-daemonsets."
+    },
+    Mirror = "mirror" Info {
+        means "The mirror of a static pod: the kubelet runs it from a file on the node, and drain leaves it alone."
+        such_as "kube-apiserver on a control plane node."
+        cure "Nothing is to be done."
+    },
+    Completed = "completed" Info {
+        means "The pod has ended: it goes without a budget's leave."
+        such_as "The pod of a Job that succeeded."
+        cure "Nothing is to be done."
+    },
+    Terminating = "terminating" Info {
+        means "The pod is being deleted already, or is to be deleted."
+        such_as "Somebody deleted it ten seconds ago; its grace period is 30 s."
+        cure "Wait for its grace period to end."
+    },
+    EmptyDir = "empty-dir" Warning {
+        means "The pod has scratch space on the node (emptyDir) that is lost with it: drain refuses without \
+               --delete-emptydir-data."
+        such_as "A cache that keeps its files in an emptyDir."
+        cure "Make sure that nothing of worth is there, then drain with --delete-emptydir-data."
+    },
+    Unmanaged = "unmanaged" Warning {
+        means "The pod has no controller: nothing makes a new one. Drain refuses without --force."
+        such_as "A debugging pod from kubectl run."
+        cure "Save what it holds, then drain with --force; what has to stay belongs into a Deployment."
+    },
+    Orphaned = "orphaned" Warning {
+        means "The pod's controller is gone. Drain refuses without --force where it was a DaemonSet; a budget that \
+               counts by owners fails to sync."
+        such_as "A DaemonSet deleted with --cascade=orphan left its pods."
+        cure "Delete the pod, or drain with --force."
+    },
+    BudgetNever = "budget-never" Error {
+        means "A budget refuses the eviction (429) and always will as things are: the drain asks again every five \
+               seconds, without end."
+        such_as "maxUnavailable 0, or minAvailable as high as the number of replicas."
+        cure "Change the rule or the number of replicas first: kubectl pdb status NAME prints the command."
+    },
+    BudgetWaits = "budget-waits" Warning {
+        means "A budget refuses the eviction (429) until pods are Ready."
+        such_as "One of three pods is still starting, and only one may be missing."
+        cure "Wait; the drain goes on by itself. If the pod does not become Ready, it has to be repaired."
+    },
+    BudgetShared = "budget-shared" Info {
+        means "Earlier evictions of the same plan use the budget up; the next has to wait for the replacement."
+        such_as "Two of three pods are on the node, and one may be missing at a time."
+        cure "Nothing is to be done where replacements become Ready; drain in the order of the plan to save the \
+              waiting."
+    },
+    ReplacementUnschedulable = "replacement-unschedulable" Error {
+        means "The pod that replaces the evicted one fits on no other node, and stays Pending."
+        such_as "The node being drained is the only one of its zone, and topology spread asks for a pod in each."
+        cure "Add a node that takes it, uncordon one, or loosen the rule that is named."
+    },
+    ReplacementPreempts = "replacement-preempts" Warning {
+        means "The replacement fits only by preempting pods of lower priority."
+        such_as "The other nodes are full of batch work."
+        cure "Accept that the named pods go, or add room first."
+    },
+    PinnedVolume = "pinned-volume" Error {
+        means "The pod's volume exists on this node (or zone) only."
+        such_as "A local PersistentVolume, or a disk of the only node in its zone."
+        cure "Move the data first, or accept that the pod is down until the node is back."
+    },
+    PinnedNode = "pinned-node" Error {
+        means "The pod may run on this node only: its selector, affinity or name says so."
+        such_as "A nodeSelector on kubernetes.io/hostname."
+        cure "Change the selector, or accept that the pod is down until the node is back."
+    },
+    Finalizer = "finalizer" Warning {
+        means "A finalizer holds the pod until somebody takes it off; the drain waits for that without end."
+        such_as "A finalizer whose controller was uninstalled."
+        cure "See that the finalizer's controller runs, or take the finalizer off."
+    },
+    LongGrace = "long-grace" Warning {
+        means "The pod may take long to end: its grace period is long."
+        such_as "terminationGracePeriodSeconds 3600 on a queue worker."
+        cure "Plan the time, or shorten it with --grace-period if the work may be lost."
+    },
+    StuckTerminating = "stuck-terminating" Error {
+        means "The pod is being deleted, or would be, and does not end."
+        such_as "The kubelet of its node does not answer, so nobody confirms that it has stopped."
+        cure "Repair the node, or, once the machine is surely off, delete the pod with --grace-period=0 --force."
+    },
+    Webhook = "webhook" Warning {
+        means "An admission webhook sees the eviction or the deletion, and may deny it or fail."
+        such_as "failurePolicy Fail, and the only pod of the webhook runs on the node that is drained."
+        cure "Run the webhook elsewhere first, or exclude evictions from its rules."
+    },
+    Quota = "quota" Error {
+        means "A ResourceQuota refuses the pod."
+        such_as "The namespace has used up its requests.cpu."
+        cure "Raise the quota, or lower what the pods ask for."
+    },
+    Ordered = "ordered" Info {
+        means "The workload makes a new pod only after an older one has ended or is Ready."
+        such_as "A StatefulSet with OrderedReady does not make web-1 while web-0 is not Ready."
+        cure "Wait, or repair the pod that is waited for."
+    },
+    IndexOverlap = "index-overlap" Warning {
+        means "An Indexed Job starts the replacement while the old pod of the same index still runs: two workers of \
+               one index at once."
+        such_as "Two trainers of rank 3 write the same checkpoint."
+        cure "Set podReplacementPolicy: Failed on the Job."
+    },
+    GraceBudget = "grace-budget" Warning {
+        means "preStop and shutdown need longer than the grace period that the pod will get, so it is killed in the \
+               middle."
+        such_as "preStop sleeps 60 s, terminationGracePeriodSeconds is 30."
+        cure "Raise terminationGracePeriodSeconds (and a NodePool's terminationGracePeriod) above the sum."
+    },
+    Downtime = "downtime" Warning {
+        means "All pods of the workload are on the nodes that are drained, and no budget protects them."
+        such_as "A Deployment of one replica."
+        cure "Run a second replica on another node, and give it a budget."
+    },
+    NodeUnreachable = "node-unreachable" Error {
+        means "The node's kubelet does not answer, so a deletion there does not end."
+        such_as "Ready is Unknown since the machine lost power."
+        cure "Repair the node, or take it away (kubectl delete node) once it is surely off."
+    },
+    ReplacementNeverReady = "replacement-never-ready" Error {
+        means "Pods of this workload do not become Ready today, so waiting does not help."
+        such_as "A new image crashes: each replacement will, too."
+        cure "Repair the workload, or roll it back, before the drain."
+    },
+    RolloutInProgress = "rollout-in-progress" Warning {
+        means "A rollout of the workload uses the same budget."
+        such_as "A Deployment is replacing its pods one by one."
+        cure "Wait for kubectl rollout status to end."
+    },
+    ReadinessGateAbsent = "readiness-gate-absent" Warning {
+        means "The namespace asks for load-balancer readiness gates and the pod has none: it may be called Ready \
+               before it gets traffic."
+        such_as "The pod is older than the label elbv2.k8s.aws/pod-readiness-gate-inject."
+        cure "Restart the workload so that its pods get the gate."
+    },
+    Reloader = "reloader" Warning {
+        means "A config change restarts this workload by itself, perhaps during the drain."
+        such_as "The annotation reloader.stakater.com/auto on a StatefulSet without a budget."
+        cure "Do not change its configuration during the drain."
+    },
+    IdentityAgent = "identity-agent" Warning {
+        means "The pod's credentials come from an agent that the target node must run."
+        such_as "EKS Pod Identity, and the agent is not Ready on the nodes that are left."
+        cure "See that the agent's DaemonSet is Ready where the pod will go."
+    },
+    AutoscalerKeeps = "autoscaler-keeps" Info {
+        means "An annotation keeps autoscalers from evicting the pod. It does not stop kubectl drain."
+        such_as "karpenter.sh/do-not-disrupt: \"true\"."
+        cure "Ask whoever set it whether the pod may go."
+    },
+    // Pending pods.
+    Gated = "gated" Warning {
+        means "Scheduling gates keep the scheduler from looking at the pod."
+        such_as "A queue (Kueue) holds the pod until its turn comes."
+        cure "Ask the controller that the gate is named after; it takes the gate away."
+    },
+    NoScheduler = "no-scheduler" Warning {
+        means "Nothing has looked at the pod: no scheduler of its name seems to run."
+        such_as "spec.schedulerName has a typing error."
+        cure "Correct the name, or start that scheduler."
+    },
+    OtherScheduler = "other-scheduler" Info {
+        means "Another scheduler than kube-scheduler looks after the pod, by rules of its own."
+        such_as "schedulerName: volcano."
+        cure "Ask that scheduler: its events and its log."
+    },
+    NoNodes = "no-nodes" Error {
+        means "There are no nodes."
+        such_as "A new cluster whose node group is empty."
+        cure "Add a node."
+    },
+    FitsNow = "fits-now" Info {
+        means "In the present state the pod fits."
+        such_as "A node was added after the last attempt."
+        cure "Wait for the scheduler's next attempt, at most a few minutes away."
+    },
+    StaleCondition = "stale-condition" Info {
+        means "What is recorded on the pod speaks of an earlier state."
+        such_as "The condition counts four nodes, and there are six."
+        cure "Go by what is computed here."
+    },
+    Insufficient = "insufficient" Error {
+        means "No node has enough of a resource free."
+        such_as "The pod asks 2 cpu, and the nearest node has 1.4 free."
+        cure "Ask for less, free the room on the node that is named, or add a node."
+    },
+    LargerThanAnyNode = "larger-than-any-node" Error {
+        means "No node that the pod may use could hold it even when empty."
+        such_as "The pod asks 64Gi and the largest node has 32Gi."
+        cure "Ask for less, or add a node that is large enough."
+    },
+    TooManyPods = "too-many-pods" Error {
+        means "The node's pod slots are used up."
+        such_as "110 pods run there, the kubelet's default limit."
+        cure "Add a node, or raise maxPods."
+    },
+    HostPort = "host-port" Error {
+        means "The port is taken on the node."
+        such_as "Two pods with hostPort 443."
+        cure "Use a Service instead of the host's port, or spread the pods over more nodes."
+    },
+    ExtendedResource = "extended-resource" Error {
+        means "A device or other extended resource is not free, or not there."
+        such_as "nvidia.com/gpu: 2 where each node has one."
+        cure "Ask for less, wait for the pods that hold it, or add such a node."
+    },
+    ResourceClaim = "resource-claim" Error {
+        means "A device claim is not met."
+        such_as "A ResourceClaim whose selector matches no free device."
+        cure "Read the claim's conditions; loosen its selector, or free a device."
+    },
+    Cordoned = "cordoned" Warning {
+        means "The node is cordoned."
+        such_as "It is being drained."
+        cure "kubectl uncordon NODE, when its maintenance is over."
+    },
+    Taint = "taint" Error {
+        means "The node has a taint that the pod does not tolerate."
+        such_as "dedicated=gpu:NoSchedule."
+        cure "Add a toleration if the pod belongs there, or take the taint off."
+    },
+    NodeAffinity = "node-affinity" Error {
+        means "The pod's node selector or affinity rules the node out."
+        such_as "nodeSelector disktype=ssd, and the node has no such label."
+        cure "Label a node, or change the selector."
+    },
+    NodeName = "node-name" Error {
+        means "The pod names another node, or one that does not exist."
+        such_as "spec.nodeName of a machine that was replaced."
+        cure "Leave spec.nodeName out, and use a node selector."
+    },
+    NodeNotReady = "node-not-ready" Error {
+        means "The node is not Ready or not reachable, and tainted for that."
+        such_as "Its kubelet stopped."
+        cure "Repair the node."
+    },
+    PodAffinity = "pod-affinity" Error {
+        means "The pod must run beside others that do not run there."
+        such_as "It must share a zone with app=cache, which runs nowhere."
+        cure "Start those pods, or make the affinity preferred instead of required."
+    },
+    PodAntiAffinity = "pod-anti-affinity" Error {
+        means "The pod may not run beside others that run there."
+        such_as "Three replicas, one a host, and two nodes."
+        cure "Add a node, or make the anti-affinity preferred instead of required."
+    },
+    ExistingAntiAffinity = "existing-anti-affinity" Error {
+        means "Pods that run there do not bear this pod beside them."
+        such_as "A database that wants no app=batch on its host."
+        cure "Change the labels or the rule of the pod that is named, or add a node."
+    },
+    TopologySpread = "topology-spread" Error {
+        means "The pod would make the spread over the domains too uneven."
+        such_as "maxSkew 1, and the zone with the fewest pods has no room."
+        cure "Make room in that zone, set nodeTaintsPolicy: Honor, or whenUnsatisfiable: ScheduleAnyway."
+    },
+    VolumeUnbound = "volume-unbound" Error {
+        means "A claim is not bound to a volume."
+        such_as "No PersistentVolume of that size and class is there."
+        cure "Make a volume, or name a StorageClass that makes one."
+    },
+    VolumeMissing = "volume-missing" Error {
+        means "A claim, or the volume it is bound to, does not exist."
+        such_as "The pod names the claim data, which was deleted."
+        cure "Make the claim again, or correct its name in the pod."
+    },
+    VolumeDeleted = "volume-deleted" Error {
+        means "A claim is being deleted."
+        such_as "It has a deletionTimestamp, and waits for the pods that use it."
+        cure "Delete the pods that use it, and make it again under the same name."
+    },
+    VolumeProvisioner = "volume-provisioner" Error {
+        means "A claim waits for its class's provisioner, which has not answered."
+        such_as "The CSI driver's controller is not running."
+        cure "Look at the claim's events and the provisioner's log."
+    },
+    VolumeZone = "volume-zone" Error {
+        means "The volume is in another zone."
+        such_as "The disk is in eu-1a, and the only node with room is in eu-1b."
+        cure "Add room in the volume's zone."
+    },
+    VolumeNodeAffinity = "volume-node-affinity" Error {
+        means "The volume is not reachable from the node."
+        such_as "A local volume of another node."
+        cure "Make room on the volume's node."
+    },
+    VolumeLimit = "volume-limit" Error {
+        means "The node has as many volumes attached as it can."
+        such_as "25 disks, the limit of its machine type."
+        cure "Add a node, or wait for volumes to be detached."
+    },
+    VolumeInUse = "volume-in-use" Error {
+        means "The volume is used by another pod and cannot be shared."
+        such_as "A ReadWriteOncePod claim during a rolling update."
+        cure "Wait for the other pod to end, or use the strategy Recreate."
+    },
+    PolicyNever = "policy-never" Warning {
+        means "The pod's preemptionPolicy is Never: it waits and takes no room from others."
+        such_as "A PriorityClass with preemptionPolicy: Never."
+        cure "Use a class that preempts, or make room."
+    },
+    NothingLower = "nothing-lower" Info {
+        means "Nothing of lower priority runs there, so preemption has nothing to take away."
+        such_as "All pods have priority 0."
+        cure "Make room otherwise, or give the pod a PriorityClass."
+    },
+    NotHelpful = "not-helpful" Info {
+        means "Taking pods away would not help."
+        such_as "The node's taint keeps the pod away, however empty it is."
+        cure "See to the reason that is named for the node."
+    },
+    NominatedWaits = "nominated-waits" Info {
+        means "A node is held for the pod, which waits for its victims to end."
+        such_as "A victim has a grace period of 30 s."
+        cure "Wait."
+    },
+    VictimStuck = "victim-stuck" Error {
+        means "A victim of preemption does not end."
+        such_as "A finalizer holds it."
+        cure "Take care of the victim that is named."
+    },
+    NominationStale = "nomination-stale" Warning {
+        means "The node held for the pod cannot take it any more."
+        such_as "It was cordoned after the nomination."
+        cure "The scheduler looks again by itself; see what keeps the pod from the other nodes."
+    },
+    RoomRetaken = "room-retaken" Warning {
+        means "Another pod took the room that preemption made."
+        such_as "A pod of another scheduler was put there."
+        cure "Run one scheduler a node, or make room again."
+    },
+    CrossNode = "cross-node" Warning {
+        means "Only pods on other nodes stand in the way, and the scheduler does not remove those."
+        such_as "Anti-affinity over a zone: the pod it hates runs on the zone's other node."
+        cure "Delete or move that pod by hand."
+    },
+    PriorityOfOthers = "priority-of-others" Info {
+        means "The room belongs to a nominated pod of equal or higher priority."
+        such_as "Two urgent pods wait for one node."
+        cure "Wait, or add room for both."
+    },
+    BudgetsViolated = "budgets-violated" Warning {
+        means "Preemption would violate budgets: it honours them only as best effort."
+        such_as "All pods of lower priority are under budgets that allow nothing."
+        cure "Lower the pod's priority, or accept it."
+    },
+    VictimCannotMove = "victim-cannot-move" Warning {
+        means "A victim can run nowhere else."
+        such_as "A DaemonSet's pod, or one with a local volume."
+        cure "Give the pod that is at stake a higher priority."
+    },
+    SameOwner = "same-owner" Warning {
+        means "The victims belong to the pod's own workload."
+        such_as "A rollout raised the priority, and the new pods push out the old ones."
+        cure "Expect that no capacity is won."
+    },
+    DefaultClass = "default-class" Info {
+        means "The priority comes from a default class that nobody chose."
+        such_as "A PriorityClass with globalDefault: true was added later; older pods have 0."
+        cure "Set priorityClassName where it matters."
+    },
+    LimitRange = "limit-range" Error {
+        means "A LimitRange refuses the pod."
+        such_as "The container asks 4Gi where at most 2Gi may be asked for."
+        cure "Change the request, or the LimitRange."
+    },
+    PriorityClass = "priority-class" Error {
+        means "The pod's PriorityClass does not exist."
+        such_as "priorityClassName: critical was never created in this cluster."
+        cure "Create it, or correct the name."
+    },
+    ServiceAccount = "service-account" Error {
+        means "The pod's service account does not exist."
+        such_as "It was to be created by another chart."
+        cure "Create it, or correct serviceAccountName."
+    },
+    AdmissionWebhook = "admission-webhook" Error {
+        means "An admission webhook refuses the pod."
+        such_as "A policy that forbids the image tag latest."
+        cure "Read the webhook's words in the message."
+    },
+    ReplacementPolicy = "replacement-policy" Warning {
+        means "The Job makes a new pod only when the old one has ended."
+        such_as "podReplacementPolicy: Failed, and the old pod is terminating."
+        cure "Wait for the old pod."
+    },
+    ImagePull = "image-pull" Error {
+        means "An image cannot be pulled."
+        such_as "ImagePullBackOff: the tag does not exist, or the pull secret is wrong."
+        cure "Correct the image, or the pull secret."
+    },
+    VolumeAttach = "volume-attach" Error {
+        means "A volume cannot be attached or mounted."
+        such_as "It is still attached to a node that is gone."
+        cure "Look at the VolumeAttachment and the CSI driver."
+    },
+    ConfigMissing = "config-missing" Error {
+        means "A Secret or ConfigMap that the pod names does not exist."
+        such_as "CreateContainerConfigError: secret \"db\" not found."
+        cure "Create it, or correct its name."
+    },
+    Init = "init" Error {
+        means "An init container does not finish."
+        such_as "It waits for a database that does not answer."
+        cure "Read its log: kubectl logs POD -c CONTAINER."
+    },
+    KubeletReject = "kubelet-reject" Error {
+        means "The node's kubelet rejected the pod."
+        such_as "OutOfcpu: something else took the room first."
+        cure "Delete it; its controller makes a new one."
+    },
+    Sandbox = "sandbox" Error {
+        means "The pod's sandbox or network cannot be set up."
+        such_as "The CNI plugin has no addresses left."
+        cure "Look at the node's CNI plugin and container runtime."
+    },
+}
+
+impl Code {
+    /// The code of a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|c| c.as_str() == word)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl serde::Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(self.as_str())
+    }
+}
+
+impl schemars::JsonSchema for Code {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Code".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let words: Vec<&str> = Self::ALL.iter().map(|c| c.as_str()).collect();
+        schemars::json_schema!({"description": "What was found; `explain` tells more.", "type": "string", "enum": words})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_told_apart_and_explained() {
+        for code in Code::ALL {
+            assert_eq!(Code::parse(code.as_str()), Some(*code));
+            for text in [code.meaning(), code.example(), code.cure()] {
+                assert!(text.ends_with('.') && !text.contains("  "), "{code}: {text}");
+            }
+        }
+        assert_eq!(Code::parse("no-such-code"), None);
+    }
+}

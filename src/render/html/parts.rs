@@ -1,0 +1,100 @@
+//! What the pages have in common: verdicts, findings, cures, tables.
+
+use crate::finding::{Finding, Remedy};
+use crate::render::style::Tone;
+use maud::{Markup, html};
+
+/// The class that colours a tone.
+pub fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "good",
+        Tone::Waiting => "wait",
+        Tone::Bad => "bad",
+        Tone::Faint | Tone::Plain | Tone::Strong => "none",
+    }
+}
+
+/// A verdict word of the contract.
+pub fn verdict(word: &str) -> Markup {
+    html! { span class={ "tag " (class(Tone::of_verdict(word))) } { (word) } }
+}
+
+/// Findings, each with what can be done about it.
+pub fn findings(findings: &[Finding]) -> Markup {
+    html! {
+        @for finding in findings {
+            @let tone = class(Tone::of_severity(finding.severity));
+            div class={ "finding of-" (tone) } {
+                p {
+                    span class={ "tag " (tone) } { (finding.severity.as_str()) } " "
+                    code { (finding.code.as_str()) } " "
+                    (finding.message)
+                }
+                (cures(&finding.remedies))
+            }
+        }
+    }
+}
+
+fn cures(remedies: &[Remedy]) -> Markup {
+    html! {
+        @if !remedies.is_empty() {
+            p { "What can be done, least first:" }
+            ol.cures {
+                @for remedy in remedies {
+                    li {
+                        (remedy.text)
+                        @if !remedy.verified { " (a direction: not tried)" }
+                        @if let Some(command) = &remedy.command { pre { (command) } }
+                        @if let Some(risk) = &remedy.risk { p.soft { "Costs: " (risk) } }
+                        @if let Some(undo) = &remedy.undo { p.soft { "Back: " code { (undo) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A table in a box of its own, which is scrolled where the screen is too narrow for it.
+pub fn table(caption: &str, headers: &[&str], rows: &Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table {
+                thead { tr { @for header in headers { th scope="col" { (header) } } } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+/// The first few of some names, and how many more there are.
+pub fn some(names: impl ExactSizeIterator<Item = impl AsRef<str>>, few: usize) -> String {
+    let more = names.len().saturating_sub(few);
+    let named = names.take(few).map(|n| n.as_ref().to_owned()).collect::<Vec<_>>().join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}
+
+/// `1 node`, `2 nodes`.
+pub fn count(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+/// `2 never, 1 waits`: how often each word is there, in the order given; words that are not there are left out.
+pub fn counted<W: PartialEq + Copy>(all: &[W], order: &[(W, &str)]) -> String {
+    let times = |word: W| all.iter().filter(|w| **w == word).count();
+    let said = order.iter().map(|(word, text)| (times(*word), text)).filter(|(n, _)| *n > 0);
+    said.map(|(n, text)| format!("{n} {text}")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_counted() {
+        assert_eq!(some(["a", "b", "c"].iter(), 2), "a, b and 1 more");
+        assert_eq!(some(["a"].iter(), 2), "a");
+        assert_eq!((count(1, "node"), count(2, "node")), ("1 node".to_owned(), "2 nodes".to_owned()));
+        assert_eq!(counted(&[2, 1, 2], &[(1, "x"), (2, "y"), (3, "z")]), "1 x, 2 y");
+    }
+}

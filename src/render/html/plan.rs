@@ -1,0 +1,161 @@
+//! The page of `drain-plan`: a picture of the rounds, the nodes that block first, then all.
+
+use super::picture::picture;
+use super::{page, parts};
+use crate::drain::outcome::{Outcome, Verdict};
+use crate::render::style::Tone;
+use crate::report::Document;
+use crate::report::plan::{DrainPlan, NodeReport, PodReport, ReplacementReport};
+use maud::{Markup, html};
+
+/// What needs somebody first.
+const ORDER: &[(Verdict, &str)] = &[
+    (Verdict::Blocked, "blocked"),
+    (Verdict::Unknown, "unknown"),
+    (Verdict::Waits, "waits"),
+    (Verdict::Drains, "drains"),
+];
+const OUTCOMES: &[(Outcome, &str)] = &[
+    (Outcome::Stays, "stays"),
+    (Outcome::Unknown, "unknown"),
+    (Outcome::Waits, "waits"),
+    (Outcome::Gone, "gone at once"),
+];
+
+/// The page.
+pub fn plan(document: &Document<DrainPlan>) -> String {
+    let plan = &document.body;
+    let mut nodes: Vec<&NodeReport> = plan.nodes.iter().collect();
+    nodes.sort_by_key(|n| ORDER.iter().position(|(v, _)| *v == n.verdict));
+    let verdicts: Vec<Verdict> = nodes.iter().map(|n| n.verdict).collect();
+    let lead = format!("{}: {}.", parts::count(nodes.len(), "node"), parts::counted(&verdicts, ORDER));
+    let told: Vec<(usize, &NodeReport)> = nodes
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(_, n)| n.verdict != Verdict::Drains || !n.findings.is_empty())
+        .collect();
+    let body = html! {
+        section {
+            h2 { "In which order" }
+            p { (order_in_words(plan)) }
+            (picture(plan))
+        }
+        @if !told.is_empty() {
+            section {
+                h2 { "What blocks, waits, or is lost" }
+                @for (at, node) in &told { (article(*at, node)) }
+            }
+        }
+        section {
+            h2 { "All nodes" }
+            (parts::table(
+                "All nodes",
+                &["Node", "Verdict", "Alone", "Round", "Pods", "About", "Command"],
+                &html! { @for (at, node) in nodes.iter().enumerate() {
+                    (row(at, node, round_of(plan, node), told.iter().any(|(t, _)| *t == at)))
+                } },
+            ))
+        }
+    };
+    page("Drain plan", &lead, document, &body)
+}
+
+fn order_in_words(plan: &DrainPlan) -> String {
+    let left_out = plan.nodes.iter().filter(|n| round_of(plan, n).is_none()).count();
+    let rounds = match plan.order.len() {
+        0 => return "No node can be drained before what blocks it is cured.".to_owned(),
+        1 => "One round: all nodes in it may be drained at the same time.".to_owned(),
+        n => format!(
+            "{n} rounds, one after the other; nodes in one round may be drained at the same time. No order needs fewer \
+             than {}.",
+            plan.lower_bound
+        ),
+    };
+    match left_out {
+        0 => rounds,
+        1 => format!("{rounds} One node is in none: it has to be cured first."),
+        n => format!("{rounds} {n} nodes are in none: they have to be cured first."),
+    }
+}
+
+/// The round that a node is in, from 1.
+pub fn round_of(plan: &DrainPlan, node: &NodeReport) -> Option<usize> {
+    plan.order.iter().position(|round| round.contains(&node.name)).map(|at| at + 1)
+}
+
+fn row(at: usize, n: &NodeReport, round: Option<usize>, linked: bool) -> Markup {
+    html! {
+        tr {
+            td { @if linked { a href={ "#n" (at) } { (n.name) } } @else { (n.name) } }
+            td { (parts::verdict(n.verdict.as_str())) }
+            td { (n.alone.as_str()) }
+            td.number { @match round { Some(round) => (round), None => "–" } }
+            td.number { (n.pods.len()) }
+            td.number { (seconds(n.estimate.seconds)) }
+            td.words { code { (n.command) } }
+        }
+    }
+}
+
+fn seconds(seconds: i64) -> String {
+    crate::snapshot::age::duration_words(seconds)
+}
+
+fn article(at: usize, n: &NodeReport) -> Markup {
+    let outcomes: Vec<Outcome> = n.pods.iter().map(|p| p.outcome).collect();
+    html! {
+        article id={ "n" (at) } {
+            header { h3 { (n.name) } (parts::verdict(n.verdict.as_str())) }
+            p {
+                (parts::count(n.pods.len(), "pod")) @if !n.pods.is_empty() { ": " (parts::counted(&outcomes, OUTCOMES)) }
+                ". About " (seconds(n.estimate.seconds)) " for those that go (" (n.estimate.basis) ")."
+            }
+            pre { (n.command) }
+            (parts::findings(&n.findings))
+            @if !n.pods.is_empty() {
+                details {
+                    summary { "All " (parts::count(n.pods.len(), "pod")) " of " (n.name) }
+                    (parts::table(
+                        &format!("Pods of {}", n.name),
+                        &["Pod", "Outcome", "Step", "Why", "Budgets", "Replacement"],
+                        &html! { @for pod in &n.pods { (pod_row(pod)) } },
+                    ))
+                }
+            }
+        }
+    }
+}
+
+fn pod_row(pod: &PodReport) -> Markup {
+    let codes: Vec<&str> = pod.codes.iter().map(|c| c.as_str()).collect();
+    let tone = match pod.outcome {
+        Outcome::Gone => Tone::Good,
+        Outcome::Waits => Tone::Waiting,
+        Outcome::Stays if is_left_alone(pod) => Tone::Faint,
+        Outcome::Stays => Tone::Bad,
+        Outcome::Unknown => Tone::Faint,
+    };
+    html! {
+        tr {
+            td { (pod.namespace) "/" (pod.name) }
+            td { span class={ "tag " (parts::class(tone)) } { (pod.outcome.as_str()) } }
+            td.number { @match pod.step { Some(step) => (step), None => "–" } }
+            td.words { (codes.join(", ")) }
+            td { (parts::some(pod.budgets.iter(), 4)) }
+            td.words {
+                @match &pod.replacement {
+                    Some(ReplacementReport::Node(node)) => { "on " (node) }
+                    Some(ReplacementReport::Unschedulable(words)) => { (words) }
+                    None => "–",
+                }
+            }
+        }
+    }
+}
+
+/// Whether a pod that stays is one that drain does not mean to move.
+pub fn is_left_alone(pod: &PodReport) -> bool {
+    use crate::drain::outcome::Action;
+    matches!(pod.action, Action::Skip | Action::None)
+}

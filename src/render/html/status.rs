@@ -1,0 +1,122 @@
+//! The page of `status`: the budgets that block first, then all.
+
+use super::{page, parts};
+use crate::budget::Verdict;
+use crate::finding::Severity;
+use crate::render::style::Tone;
+use crate::report::Document;
+use crate::report::status::{BudgetStatus, BudgetStatusList, PodReport};
+use maud::{Markup, html};
+
+/// What needs somebody first.
+const ORDER: &[(Verdict, &str)] = &[
+    (Verdict::Never, "never"),
+    (Verdict::Broken, "broken"),
+    (Verdict::Unknown, "unknown"),
+    (Verdict::Waits, "waits"),
+    (Verdict::Inert, "inert"),
+    (Verdict::Allows, "allows"),
+];
+
+/// The page.
+pub fn status(document: &Document<BudgetStatusList>) -> String {
+    let mut items: Vec<&BudgetStatus> = document.body.items.iter().collect();
+    items.sort_by_key(|b| ORDER.iter().position(|(v, _)| *v == b.verdict));
+    let verdicts: Vec<Verdict> = items.iter().map(|b| b.verdict).collect();
+    let lead = match items.len() {
+        0 => "There are no such budgets.".to_owned(),
+        n => format!("{}: {}.", parts::count(n, "budget"), parts::counted(&verdicts, ORDER)),
+    };
+    let telling =
+        |b: &BudgetStatus| b.verdict != Verdict::Allows || b.findings.iter().any(|f| f.severity != Severity::Info);
+    let told: Vec<(usize, &BudgetStatus)> = items.iter().copied().enumerate().filter(|(_, b)| telling(b)).collect();
+    let body = html! {
+        @if !told.is_empty() {
+            section {
+                h2 { "What blocks, and what to know" }
+                @for (at, budget) in &told { (article(*at, budget)) }
+            }
+        }
+        @if !items.is_empty() {
+            section {
+                h2 { "All budgets" }
+                (parts::table(
+                    "All budgets",
+                    &["Budget", "Rule", "Healthy", "Needed", "Allowed", "Verdict"],
+                    &html! { @for (at, budget) in items.iter().enumerate() { (row(at, budget, telling(budget))) } },
+                ))
+            }
+        }
+    };
+    page("Disruption budgets", &lead, document, &body)
+}
+
+fn rule(b: &BudgetStatus) -> String {
+    match (&b.rule.min_available, &b.rule.max_unavailable) {
+        (Some(v), _) => format!("minAvailable {v}"),
+        (_, Some(v)) => format!("maxUnavailable {v}"),
+        _ => "no rule".to_owned(),
+    }
+}
+
+fn row(at: usize, b: &BudgetStatus, linked: bool) -> Markup {
+    let path = format!("{}/{}", b.namespace, b.name);
+    html! {
+        tr {
+            td { @if linked { a href={ "#b" (at) } { (path) } } @else { (path) } }
+            td { (rule(b)) }
+            td.number { (b.current_healthy) " of " (b.expected_pods) }
+            td.number { (b.desired_healthy) }
+            td.number { (b.disruptions_allowed) }
+            td { (parts::verdict(b.verdict.as_str())) }
+        }
+    }
+}
+
+fn article(at: usize, b: &BudgetStatus) -> Markup {
+    let blocked = b.pods.iter().filter(|p| p.eviction.code != 201).count();
+    html! {
+        article id={ "b" (at) } {
+            header { h3 { (b.namespace) "/" (b.name) } (parts::verdict(b.verdict.as_str())) }
+            p {
+                (rule(b)) ": " (b.current_healthy) " healthy of " (b.expected_pods) " expected, " (b.desired_healthy)
+                " must stay, " b { (b.disruptions_allowed) " may go" }
+                @if !b.reported.in_sync {
+                    " (the controller reports " (b.reported.disruptions_allowed) ", and is behind)"
+                }
+            }
+            (parts::findings(&b.findings))
+            @if !b.pods.is_empty() {
+                details {
+                    summary { (parts::count(b.pods.len(), "pod")) ", " (blocked) " of them not to be evicted now" }
+                    (parts::table(
+                        &format!("Pods of {}/{}", b.namespace, b.name),
+                        &["Pod", "Node", "State", "Counted", "If evicted now"],
+                        &html! { @for pod in &b.pods { (pod_row(pod)) } },
+                    ))
+                }
+            }
+        }
+    }
+}
+
+fn pod_row(pod: &PodReport) -> Markup {
+    let (tone, word) = match (pod.eviction.code, pod.eviction.bypass) {
+        (201, true) => (Tone::Good, "goes, spends none"),
+        (201, false) => (Tone::Good, "goes"),
+        (429, _) => (Tone::Waiting, "refused"),
+        _ => (Tone::Bad, "error"),
+    };
+    html! {
+        tr {
+            td { (pod.name) }
+            td { (pod.node.as_deref().unwrap_or("–")) }
+            td { (pod.phase) @if !pod.ready { ", not Ready" } }
+            td { (if pod.counted { "yes" } else { "no" }) }
+            td.words {
+                span class={ "tag " (parts::class(tone)) } { (word) " (" (pod.eviction.code) ")" } " "
+                (pod.eviction.message)
+            }
+        }
+    }
+}
