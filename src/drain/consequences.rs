@@ -1,5 +1,6 @@
 //! What a plan does to a pod's budget, its workload and its replacement, in words.
 
+use super::actor::{Actor, Stage};
 use super::ground::{Candidate, Ground};
 use super::ledger::BudgetId;
 use super::note::Note;
@@ -7,7 +8,7 @@ use super::outcome::Replacement;
 use super::owners::Makes;
 use super::placement;
 use super::simulate::Attempt;
-use super::world::{Actor, Stage, World};
+use super::world::World;
 use crate::budget::{Judgement, causes::some};
 use crate::finding::{Code, Ref, Remedy, Severity};
 use crate::sched::filters::node_affinity;

@@ -1,13 +1,13 @@
 //! What all simulations of one plan share: the snapshot, the budgets as they are found, the owners, the scheduler's
 //! view, and what each pod meets.
 
+use super::actor::Actor;
 use super::filters::{Filtered, filter};
 use super::hazards::{self, Facts};
 use super::ledger::{Book, BudgetId};
 use super::note::{Effect, Note};
 use super::options::DrainOptions;
 use super::owners::Owners;
-use super::world::Actor;
 use crate::budget::{Judgement, Selection, Verdict, judge};
 use crate::sched::State;
 use crate::snapshot::pod::Pod;

@@ -7,6 +7,7 @@
 //!                                       └──► order: rounds of nodes, packed by budgets and tried in one world
 //! ```
 
+pub mod actor;
 pub mod command;
 pub mod consequences;
 pub mod estimate;
@@ -14,6 +15,7 @@ pub mod filters;
 pub mod finder;
 pub mod ground;
 pub mod hazards;
+pub mod involve;
 pub mod ledger;
 pub mod note;
 pub mod options;

@@ -23,11 +23,12 @@ pub enum Placed {
     Nowhere,
 }
 
-/// Looks for a node. The state is left as it is.
-pub fn place(state: &State, pod: &Arc<Pod>) -> Placed {
+/// Looks for a node: the one that suits best, or with `any` the first that takes the pod. The state is left as it is.
+pub fn place(state: &State, pod: &Arc<Pod>, any: bool) -> Placed {
     let diagnosis = state.diagnose(pod);
-    let best = diagnosis.fits.iter().filter_map(|id| state.node(*id)).max_by_key(|node| score(node, pod));
-    if let Some(node) = best {
+    let mut fits = diagnosis.fits.iter().filter_map(|id| state.node(*id));
+    let chosen = if any { fits.next() } else { fits.max_by_key(|node| score(node, pod)) };
+    if let Some(node) = chosen {
         return Placed::On(node.name().clone());
     }
     preempting(state, pod, &diagnosis).unwrap_or(Placed::Nowhere)

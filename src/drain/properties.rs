@@ -1,10 +1,11 @@
 //! What must hold of every plan, tried on random clusters.
 
+use super::actor::Stage;
 use super::options::{After, DrainOptions};
 use super::outcome::{Outcome, Verdict};
 use super::successor::ready;
 use super::testing::Cluster;
-use super::world::{Stage, World};
+use super::world::World;
 use super::{Plan, Request, ground::Ground, plan, simulate};
 use crate::budget::Selection;
 use crate::finding::Code;

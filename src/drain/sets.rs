@@ -1,8 +1,8 @@
 //! The ordinals of StatefulSets: which is there, and which may be made again. Mirrors `updateStatefulSet` of
 //! `pkg/controller/statefulset/stateful_set_control.go`.
 
+use super::actor::ActorId;
 use super::successor::ordinal;
-use super::world::ActorId;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Detail;
 use crate::snapshot::{Snapshot, Str};

@@ -1,12 +1,14 @@
 //! A drain from its beginning to its end. Mirrors `RunDrain` and `deleteOrEvictPodsSimple` of
 //! `k8s.io/kubectl/pkg/cmd/drain/drain.go`, and `evictPods` and `waitForDelete` of `pkg/drain/drain.go`.
 
+use super::actor::{ActorId, Stage};
 use super::filters::Decision;
 use super::ground::{Candidate, Ground};
 use super::hazards::moves_itself;
+use super::involve::seconds_left;
 use super::ledger::{Answer, BudgetId, Standing, Standpoint};
 use super::note::Effect;
-use super::world::{ActorId, Stage, World, seconds_left};
+use super::world::World;
 use crate::budget::{Verdict, evict};
 use crate::finding::Code;
 use crate::snapshot::Str;

@@ -1,6 +1,7 @@
 //! A cluster that moves: pods end, their owners make new ones, the scheduler places them, they become Ready, and the
 //! budgets count along. Time is in whole seconds since the plan began.
 
+use super::actor::{Actor, ActorId, Stage};
 use super::finder::Finder;
 use super::ground::Ground;
 use super::ledger::{BudgetId, Ledger};
@@ -8,62 +9,23 @@ use super::owners::{Makes, Owner, STARTUP_GUESS};
 use super::placement::{Placed, place};
 use super::sets::{Ordinal, Sets};
 use super::successor::{new_name, successor};
-use crate::budget::numbers::{DELETION_TIMEOUT, counts_as_healthy, is_disrupted};
 use crate::quota::Usage;
 use crate::sched::State;
 use crate::sched::node::NodeInfo;
 use crate::sched::search::Move;
-use crate::snapshot::pod::{Phase, Pod};
-use crate::snapshot::pod_state::{Prospect, why_not_ready};
-use crate::snapshot::{Snapshot, Str};
+use crate::snapshot::Str;
+use crate::snapshot::pod::Pod;
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The number of an actor within a world.
-pub type ActorId = usize;
-
-/// Where a pod stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// It is on a node, starting or Ready.
-    Live,
-    /// It looks for a node.
-    Pending,
-    /// It is being deleted.
-    Leaving,
-    /// It is gone.
-    Gone,
-}
-
-/// A pod that takes part.
-#[derive(Debug, Clone)]
-pub struct Actor {
-    /// The pod, as it was first seen.
-    pub pod: Arc<Pod>,
-    /// The budgets that cover it.
-    pub budgets: Vec<BudgetId>,
-    /// Where it stands.
-    pub stage: Stage,
-    /// Whether it is Ready.
-    pub ready: bool,
-    /// Whether the budgets count it as healthy.
-    pub healthy: bool,
-    /// The pod that it replaces.
-    pub replaces: Option<ActorId>,
-    /// The node that it was put on in the course of the plan.
-    pub node: Option<Str>,
-    /// The pods that were taken away to make room for it.
-    pub preempted: Vec<Arc<Pod>>,
-    /// Why its owner cannot make the pod that would replace it.
-    pub uncreated: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+pub(super) enum Event {
+    /// A pod that was being deleted is gone.
     Gone(ActorId),
+    /// A pod becomes Ready.
     Ready(ActorId),
     /// Nothing happens but that time has passed: a refusal that is only stale is over.
     Tick,
@@ -72,7 +34,7 @@ enum Event {
 /// A cluster that moves.
 #[derive(Clone)]
 pub struct World<'g> {
-    ground: &'g Ground<'g>,
+    pub(super) ground: &'g Ground<'g>,
     /// The scheduler's view.
     pub state: State,
     /// The budgets' counters.
@@ -80,17 +42,17 @@ pub struct World<'g> {
     /// Seconds since the plan began.
     pub now: i64,
     actors: Vec<Actor>,
-    by_pod: HashMap<*const Pod, ActorId>,
+    pub(super) by_pod: HashMap<*const Pod, ActorId>,
     by_origin: HashMap<ActorId, ActorId>,
     events: BinaryHeap<Reverse<(i64, usize, Event)>>,
     happened: usize,
     live: HashMap<Str, i64>,
     sets: Sets,
-    waiting: Vec<ActorId>,
-    involved: HashSet<BudgetId>,
+    pub(super) waiting: Vec<ActorId>,
+    pub(super) involved: HashSet<BudgetId>,
     usage: Usage,
     /// Whether something has changed that may let a waiting pod in.
-    moved: bool,
+    pub(super) moved: bool,
     /// Finds nodes quickly, and the pods that came and went, which it has to be told.
     finder: Option<(Rc<RefCell<Finder<'g>>>, Vec<Move>)>,
 }
@@ -154,27 +116,7 @@ impl<'g> World<'g> {
         self.push(at, Event::Tick);
     }
 
-    /// Takes a pod of the snapshot in.
-    pub fn enter(&mut self, pod: &Arc<Pod>) -> ActorId {
-        if let Some(known) = self.by_pod.get(&Arc::as_ptr(pod)) {
-            return *known;
-        }
-        let snapshot = self.ground.snapshot;
-        let budgets = self.ground.book.budgets_of(pod).to_vec();
-        let counted = |id: &BudgetId| {
-            self.ground.book.entry(*id).is_some_and(|e| counts_as_healthy(pod, &e.budget, snapshot.now))
-        };
-        let healthy = budgets.iter().any(counted);
-        let stage = match pod.node {
-            _ if pod.is_terminating() => Stage::Leaving,
-            Some(_) => Stage::Live,
-            None => Stage::Pending,
-        };
-        let ready = pod.is_ready() && !pod.is_terminating();
-        self.add(pod.clone(), budgets, stage, (ready, healthy), None)
-    }
-
-    fn add(
+    pub(super) fn add(
         &mut self,
         pod: Arc<Pod>,
         budgets: Vec<BudgetId>,
@@ -192,79 +134,13 @@ impl<'g> World<'g> {
         id
     }
 
-    fn push(&mut self, at: i64, event: Event) {
+    pub(super) fn push(&mut self, at: i64, event: Event) {
         self.happened += 1;
         self.events.push(Reverse((at.max(self.now), self.happened, event)));
     }
 
-    /// Takes in all that may change a budget by itself: pods that start, wait for a node, or are being deleted, and
-    /// pods that are still to be made.
-    pub fn involve(&mut self, budgets: &[BudgetId]) {
-        let book = &self.ground.book;
-        for id in budgets {
-            if !self.involved.insert(*id) {
-                continue;
-            }
-            let mut seen: HashSet<&Str> = HashSet::new();
-            for pod in book.pods(*id) {
-                let unhealthy =
-                    book.entry(*id).is_some_and(|e| !counts_as_healthy(pod, &e.budget, self.ground.snapshot.now));
-                if unhealthy {
-                    self.involve_unhealthy(pod, *id);
-                }
-                if let Some(owner) = &pod.meta.controller
-                    && seen.insert(&owner.uid)
-                {
-                    self.make_missing(pod);
-                }
-            }
-        }
-    }
-
-    fn involve_unhealthy(&mut self, pod: &Arc<Pod>, budget: BudgetId) {
-        let snapshot = self.ground.snapshot;
-        let disrupted = self.ground.book.entry(budget).is_some_and(|e| is_disrupted(pod, &e.budget, snapshot.now));
-        let id = self.enter(pod);
-        let startup = self.owner(pod).and_then(|o| o.startup).unwrap_or(STARTUP_GUESS);
-        match why_not_ready(snapshot, pod).map(|w| w.prospect) {
-            Some(Prospect::Starting) => self.push(self.now + startup, Event::Ready(id)),
-            Some(Prospect::Unscheduled) => self.wait_for_node(id),
-            Some(Prospect::Terminating) => {
-                if let Some(left) = seconds_left(snapshot, pod) {
-                    self.push(self.now + left, Event::Gone(id));
-                }
-            }
-            // Granted to an eviction that nothing came of.
-            None if disrupted => self.push(self.now + DELETION_TIMEOUT.as_secs(), Event::Ready(id)),
-            Some(Prospect::Stuck) | None => {}
-        }
-    }
-
-    /// Takes in a pod without a node.
-    pub fn wait_for_node(&mut self, id: ActorId) {
-        if !self.waiting.contains(&id) {
-            self.waiting.push(id);
-            self.moved = true;
-        }
-    }
-
-    /// Makes the pods that an owner of `pod` wants and does not have yet.
-    fn make_missing(&mut self, pod: &Arc<Pod>) {
-        let Some(owner) = self.owner(pod) else { return };
-        match owner.makes {
-            Makes::AtOnce => {
-                let short = owner.wanted.unwrap_or(0) - owner.live;
-                for _ in 0..short.clamp(0, 100) {
-                    self.create(pod, None);
-                }
-            }
-            Makes::InOrder | Makes::SameName => self.sync_set(pod),
-            Makes::AfterGone | Makes::Never => {}
-        }
-    }
-
     /// The owner of a pod.
-    fn owner(&self, pod: &Pod) -> Option<&'g Owner> {
+    pub(super) fn owner(&self, pod: &Pod) -> Option<&'g Owner> {
         self.ground.owners.of(pod)
     }
 
@@ -369,7 +245,7 @@ impl<'g> World<'g> {
     }
 
     /// An owner makes a pod like `old`, in the place of the actor `replaces`.
-    fn create(&mut self, old: &Arc<Pod>, replaces: Option<ActorId>) {
+    pub(super) fn create(&mut self, old: &Arc<Pod>, replaces: Option<ActorId>) {
         let Some(owner) = self.owner(old) else { return };
         let live = self.live(old).copied().unwrap_or_default();
         if owner.makes == Makes::Never || owner.wanted.is_some_and(|wanted| live >= wanted) {
@@ -436,7 +312,7 @@ impl<'g> World<'g> {
     }
 
     /// A StatefulSet makes what it may make now.
-    fn sync_set(&mut self, pod: &Arc<Pod>) {
+    pub(super) fn sync_set(&mut self, pod: &Arc<Pod>) {
         let Some(owner) = self.owner(pod) else { return };
         let in_order = owner.makes == Makes::InOrder;
         let wanted = owner.wanted.unwrap_or_default();
@@ -475,7 +351,7 @@ impl<'g> World<'g> {
             for id in queue {
                 let Some(actor) = self.actors.get(id).filter(|a| a.stage == Stage::Pending) else { continue };
                 let quick = self.find(actor).map(Placed::On);
-                match quick.unwrap_or_else(|| place(&self.state, &actor.pod)) {
+                match quick.unwrap_or_else(|| place(&self.state, &actor.pod, self.finder.is_some())) {
                     Placed::Nowhere => continue,
                     Placed::On(node) => self.start(id, &node, 0),
                     Placed::Preempting { node, victims } => self.preempt(id, &node, victims),
@@ -520,10 +396,4 @@ impl<'g> World<'g> {
         }
         self.start(id, node, longest);
     }
-}
-
-/// Seconds until a pod that is being deleted should be gone; `None` where that time is past: it is stuck.
-pub fn seconds_left(snapshot: &Snapshot, pod: &Pod) -> Option<i64> {
-    let left = pod.meta.deleted?.duration_since(snapshot.now).as_secs();
-    (left >= 0 || pod.status.phase == Phase::Pending).then(|| left.max(0))
 }

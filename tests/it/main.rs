@@ -7,7 +7,6 @@ mod cases;
 mod cluster;
 #[cfg(feature = "live")]
 mod complete;
-mod drains;
 #[cfg(feature = "live")]
 mod fake_api;
 mod html;

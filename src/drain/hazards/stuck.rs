@@ -1,8 +1,8 @@
 //! Deletions that do not end: a pod past its grace, a node that does not answer.
 
 use super::Look;
+use crate::drain::involve::seconds_left;
 use crate::drain::note::{Effect, Note};
-use crate::drain::world::seconds_left;
 use crate::finding::{Code, Ref, Remedy};
 use crate::snapshot::age::duration_words;
 
