@@ -26,6 +26,9 @@ const FLAGS: [&str; 3] = ["--ignore-daemonsets", "--delete-emptydir-data", "--fo
 /// quicker than that.
 const HANGS: Duration = Duration::from_secs(16);
 
+/// Nothing moves for so long: the cluster has settled. Slow pods become Ready six seconds after they were bound.
+const SETTLED: Duration = Duration::from_secs(8);
+
 /// What became of a drain.
 #[derive(Debug, Clone, Default)]
 pub struct Drained {
@@ -60,9 +63,9 @@ pub fn record(settings: &Settings, seed: u64) -> Result<Recorded> {
     if let Some(refusal) = loaded.refused.first() {
         bail!("the API server does not take what was generated: {refusal}");
     }
-    rest(&mut plane, Duration::from_secs(4))?;
+    rest(&mut plane, SETTLED)?;
     disturb(&plane, &scene)?;
-    rest(&mut plane, Duration::from_secs(4))?;
+    rest(&mut plane, SETTLED)?;
     let list = snapshot::take(&plane)?;
     let drained = drain(&mut plane, &scene.drain, &list)?;
     kubelet.stop()?;
