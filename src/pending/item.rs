@@ -88,6 +88,14 @@ impl Item {
         }
     }
 
+    /// The pod's priority; 0 for a workload.
+    pub fn priority(&self) -> i32 {
+        match &self.subject {
+            Subject::Pod(p) => p.priority(),
+            Subject::Workload(_) => 0,
+        }
+    }
+
     fn waits_for_victims(&self) -> bool {
         self.findings.iter().any(|f| f.code == Code::NominatedWaits)
     }

@@ -2,6 +2,7 @@
 
 pub mod admission;
 pub mod amounts;
+pub mod autoscaler;
 pub mod creation;
 pub mod detail;
 pub mod explain;

@@ -10,9 +10,10 @@ use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::sched::filters::Incoming;
 use crate::shell::Kubectl;
+use crate::snapshot::coverage::Outcome;
 use crate::snapshot::pod::{Pod, PodSpec, Volume};
 use crate::snapshot::workload::Workload;
-use crate::snapshot::{Map, Snapshot, Str};
+use crate::snapshot::{Kind, Map, Snapshot, Str};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,13 +24,18 @@ pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<
     let pods = subjects.iter().filter(|s| matches!(s, Subject::Pod(_))).count();
     let tries = !request.targets.is_empty() || pods * state.nodes().len() < TRIED;
     let mut run = Run { snapshot, state, kubectl: &kubectl, tries, known: HashMap::new() };
-    Ok(subjects
+    let mut items: Vec<Item> = subjects
         .into_iter()
         .filter_map(|s| match s {
             Subject::Pod(p) => Some(run.pod(&p)),
             Subject::Workload(w) => workload(&w, request, snapshot, &kubectl),
         })
-        .collect())
+        .collect();
+    if request.targets.is_empty() {
+        // Worst first: what needs somebody to do something, then what matters most.
+        items.sort_by_key(|i| (!i.is_stuck(), std::cmp::Reverse(i.priority())));
+    }
+    Ok(items)
 }
 
 /// Up to so many pods times nodes, cures are looked for although no pod was asked for by name.
@@ -64,6 +70,11 @@ impl Run<'_> {
             Stage::Gated => item.findings.push(gated(pod)),
             Stage::Unscheduled | Stage::Nominated => {
                 item.findings.extend(recorded::scheduler(pod, self.snapshot));
+                if let Outcome::Forbidden(_) | Outcome::Failed(_) = self.snapshot.coverage.of(Kind::Node) {
+                    // Without its nodes nothing can be said of a cluster.
+                    item.stage = Stage::Unknown;
+                    return item;
+                }
                 let ours = &*pod.spec.scheduler_name == recorded::DEFAULT_SCHEDULER;
                 if ours && !rejected(pod) {
                     self.unscheduled(pod, &mut item);
@@ -119,7 +130,14 @@ fn workload(w: &Arc<Workload>, request: &Request, snapshot: &Snapshot, kubectl: 
 /// Gates hold the pod.
 pub fn gated(pod: &Pod) -> Finding {
     let gates = pod.spec.scheduling_gates.join(", ");
-    Finding::new(Code::Gated, format!("scheduling gates keep the scheduler from looking at it: {gates}"))
+    let by_kueue = pod.spec.scheduling_gates.iter().any(|g| g.starts_with("kueue.x-k8s.io/"));
+    let queue = pod.meta.labels.get("kueue.x-k8s.io/queue-name");
+    let holder = match (by_kueue, queue) {
+        (true, Some(queue)) => format!("; Kueue holds it in queue {queue} until there is quota for it"),
+        (true, None) => "; Kueue holds it".to_owned(),
+        (false, _) => "; whoever set a gate has to take it off".to_owned(),
+    };
+    Finding::new(Code::Gated, format!("scheduling gates keep the scheduler from looking at it: {gates}{holder}"))
 }
 
 /// What the scheduler makes of a pod, and what that means.

@@ -10,6 +10,7 @@ pub mod rollout;
 pub mod spread;
 pub mod volumes;
 
+use super::autoscaler;
 use super::facts::Facts;
 use crate::finding::{Code, Finding};
 use crate::sched::preempt::Outcome;
@@ -30,6 +31,9 @@ pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {
     all.extend(volumes::findings(f));
     all.extend(devices::findings(f));
     rollout::advise(f, &mut all);
+    if let (Some(first), Some(said)) = (all.first_mut(), autoscaler::said(f.pod(), f.snapshot())) {
+        first.message.push_str(&format!("; {said}"));
+    }
     all.extend(why.iter().cloned());
     if f.preemption.outcome == Outcome::Found {
         all.extend(preemption::consequences(f));
