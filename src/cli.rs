@@ -11,11 +11,11 @@ use jiff::Timestamp;
 
 const AFTER_HELP: &str = "\
 Examples:
-  kubectl pdb status -A                             every budget: how many pods it lets go, and why not
-  kubectl pdb drain-plan node-1                     what kubectl drain node-1 will meet
-  kubectl pdb why-pending web-0 -n shop             why a pod is not running
-  kubectl pdb snapshot > cluster.json               what the others read, as a file ...
-  kubectl pdb status -A --from cluster.json         ... that they read in the place of a cluster
+  kubectl pdb status -A                      every budget: how many pods it lets go, and why not
+  kubectl pdb drain-plan node-1              what kubectl drain node-1 will meet
+  kubectl pdb why-pending web-0 -n shop      why a pod is not running
+  kubectl pdb snapshot > cluster.json        what the others read, as a file ...
+  kubectl pdb status -A --from cluster.json  ... that they read in the place of a cluster
 
 Exit status: 0 answered; 1 could not answer, bad usage included; 2 a node is blocked (drain-plan), or, with \
 --exit-code, a budget is never or broken (status) or a pod stays Pending (why-pending); 3 nothing of that is known, \

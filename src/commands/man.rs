@@ -82,8 +82,14 @@ fn page(command: &Command, name: &str) -> Page {
     if let Some(statuses) = statuses {
         own.control("SH", ["EXIT STATUS"]);
         for status in statuses.trim_end_matches('.').split("; ") {
-            let (code, words) = status.split_once(' ').unwrap_or((status, ""));
-            own.control("TP", []).text([bold(code)]).text([roman(words)]);
+            match status.split_once(' ') {
+                Some((code, words)) if code.parse::<u8>().is_ok() => {
+                    own.control("TP", []).text([bold(code)]).text([roman(words)]);
+                }
+                _ => {
+                    own.control("PP", []).text([roman(status)]);
+                }
+            }
         }
     }
     // Memory takes all that is written to it.
