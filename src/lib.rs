@@ -12,11 +12,13 @@
 //!                                                       ▼
 //!                                                    report     the JSON contract: plain serde structs
 //!                                                       │
-//!                                    render:  table · wide · json · yaml · name
+//!                                    render:  table · wide · json · yaml · name · html
 //! ```
 //!
 //! Imports go one way: wire ← snapshot ← budget ← sched ← drain, pending ← report ← render. Only `cluster` knows the
-//! network, behind the feature `live`; only `render` knows colour and width.
+//! network, behind the feature `live`; only `render` knows colour and width. Beside the way stand [`finding`] (the codes
+//! and the shape of what is found), [`change`] (one thing a person could do: its command, its undoing, its proof) and
+//! [`shell`] (lines that can be pasted).
 #![recursion_limit = "512"]
 
 pub mod budget;
