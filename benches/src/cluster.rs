@@ -30,7 +30,7 @@ pub fn write(out: &mut impl Write, pods: usize, nodes: usize) -> io::Result<()> 
         }
         for r in 0..REPLICAS.min(pods - w * REPLICAS) {
             let at = w * REPLICAS + r;
-            let node = (at % ONE_PENDING_OF != 0).then(|| at % nodes);
+            let node = (!at.is_multiple_of(ONE_PENDING_OF)).then(|| at % nodes);
             list.item(&pod(&ns, &name, w, r, stateful, node, &mut rng))?;
         }
     }
@@ -106,7 +106,7 @@ fn owners(ns: &str, name: &str, w: usize, stateful: bool) -> Vec<Value> {
 }
 
 fn budget(ns: &str, name: &str, w: usize) -> Value {
-    let rule = if w % 40 == 0 { json!({"minAvailable": "100%"}) } else { json!({"maxUnavailable": 1}) };
+    let rule = if w.is_multiple_of(40) { json!({"minAvailable": "100%"}) } else { json!({"maxUnavailable": 1}) };
     let mut spec = rule;
     spec["selector"] = json!({"matchLabels": {"app": name}});
     json!({
@@ -151,7 +151,7 @@ fn pod(ns: &str, app: &str, w: usize, r: usize, stateful: bool, node: Option<usi
         spec["nodeName"] = json!(format!("node-{n:05}"));
     } else {
         // Some of the Pending pods are too big for what is left, some fit nowhere.
-        spec["containers"][0]["resources"]["requests"]["cpu"] = json!(if r % 2 == 0 { "15" } else { "40" });
+        spec["containers"][0]["resources"]["requests"]["cpu"] = json!(if r.is_multiple_of(2) { "15" } else { "40" });
     }
     json!({
         "apiVersion": "v1", "kind": "Pod",
