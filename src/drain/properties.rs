@@ -13,6 +13,7 @@ use crate::snapshot::node::Node;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{Snapshot, Str};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -151,8 +152,17 @@ fn after_round(snapshot: &Snapshot, round: &[Str]) -> Snapshot {
     changed
 }
 
+/// The same clusters at every run, so that a change is judged by itself; PROPTEST_RNG_SEED gives others.
+fn config() -> ProptestConfig {
+    let mut config = ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() };
+    if config.rng_seed == RngSeed::Random {
+        config.rng_seed = RngSeed::Fixed(1);
+    }
+    config
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn a_budget_is_not_overdrawn((nodes, apps) in clusters()) {

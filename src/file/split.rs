@@ -318,4 +318,31 @@ mod tests {
             assert!(error.contains(words), "{input}: {error}");
         }
     }
+
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever comes in, the cutter ends; and each piece that it cuts from good JSON is good JSON.
+        #[test]
+        fn ends_on_any_input(input in r#"(\{|\}|\[|\]|"|\\\\|,|:| |\n|items|"items":\[|\{"a":1\}|x|é){0,40}"#, step in 1usize..5) {
+            let mut splitter = Splitter::new(Drip(input.as_bytes(), step));
+            let whole = serde_json::Deserializer::from_str(&input).into_iter::<serde_json::Value>().all(|v| v.is_ok());
+            while let Ok(Some(piece)) = splitter.next() {
+                prop_assert!(!whole || serde_json::from_slice::<serde_json::Value>(piece.bytes).is_ok(), "{input}");
+            }
+        }
+
+        /// A list of any objects is cut into those objects, wherever the reads fall.
+        #[test]
+        fn gives_back_what_a_list_holds(names in prop::collection::vec(".*", 0..6), step in 1usize..7) {
+            let items: Vec<_> = names.iter().map(|n| serde_json::json!({"metadata": {"name": n, "list": [n, {"{": "]"}]}})).collect();
+            let list = serde_json::json!({"kind": "List", "items": items, "metadata": {"items": [1]}}).to_string();
+            let mut splitter = Splitter::new(Drip(list.as_bytes(), step));
+            let mut cut = Vec::new();
+            while let Some(piece) = splitter.next().unwrap() {
+                cut.push(serde_json::from_slice::<serde_json::Value>(piece.bytes).unwrap());
+            }
+            prop_assert_eq!(cut, items);
+        }
+    }
 }

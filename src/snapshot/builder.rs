@@ -15,6 +15,7 @@ use super::pod::Pod;
 use super::read_pod::PodShapes;
 use super::selector::LabelSelector;
 use super::table::{HasMeta, Table};
+use super::version::Version;
 use super::workload::{Detail, Scale, Workload, WorkloadReader};
 use super::{Index, Snapshot, Source};
 use crate::wire;
@@ -320,12 +321,15 @@ impl Builder {
             context: source.context.or(self.header.context),
             ..source
         };
+        let kubelets = self.nodes.iter().filter_map(|n| Version::parse(n.kubelet_version.as_deref()?));
+        let newest_kubelet = kubelets.max();
         let pods = table(self.pods);
         let workloads = Table::new(self.workloads, |a, b| a.kind == b.kind && a.group == b.group);
         Snapshot {
             now,
             source,
             coverage: self.coverage,
+            newest_kubelet,
             index: Arc::new(Index::new(&pods, &workloads)),
             pods,
             nodes: table(self.nodes),

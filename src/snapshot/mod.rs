@@ -105,6 +105,8 @@ pub struct Snapshot {
     pub validating_webhooks: Table<Object<wire::policy::ValidatingWebhookConfiguration>>,
     pub mutating_webhooks: Table<Object<wire::policy::MutatingWebhookConfiguration>>,
     pub definitions: Table<Object<wire::crd::CustomResourceDefinition>>,
+    /// Every eviction asks for the version, so the nodes are looked through once.
+    newest_kubelet: Option<Version>,
     index: Arc<Index>,
 }
 
@@ -137,8 +139,7 @@ impl Snapshot {
     /// The minor version of Kubernetes to judge by: the server's, else the newest kubelet's, else the newest known.
     pub fn minor(&self) -> u32 {
         let server = self.source.server_version.as_deref().and_then(Version::parse);
-        let kubelets = || self.nodes.iter().filter_map(|n| Version::parse(n.kubelet_version.as_deref()?)).max();
-        server.or_else(kubelets).map_or(version::NEWEST_MINOR, |v| v.minor)
+        server.or(self.newest_kubelet).map_or(version::NEWEST_MINOR, |v| v.minor)
     }
 
     /// The pods bound to a node, in order of namespace and name; finished and terminating ones included.
