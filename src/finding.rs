@@ -2,6 +2,7 @@
 
 mod codes;
 
+use crate::snapshot::kinds::api_version;
 pub use codes::Code;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -114,15 +115,18 @@ impl Ref {
 
     /// A workload.
     pub fn workload(w: &crate::snapshot::workload::Workload) -> Self {
-        let api_version = if w.group.is_empty() { w.version.to_string() } else { format!("{}/{}", w.group, w.version) };
-        Self::new(&api_version, &w.kind, w.meta.ns(), &w.meta.name)
+        Self::new(&api_version(&w.group, &w.version), &w.kind, w.meta.ns(), &w.meta.name)
+    }
+
+    /// The owner of an object of this namespace.
+    pub fn owner(namespace: &str, owner: &crate::snapshot::meta::OwnerRef) -> Self {
+        Self::new(&owner.api_version(), &owner.kind, namespace, &owner.name)
     }
 
     /// An object of a known kind.
     pub fn of(kind: crate::snapshot::Kind, meta: &crate::snapshot::meta::Meta) -> Self {
         let i = kind.info();
-        let api_version = if i.group.is_empty() { i.version.to_owned() } else { format!("{}/{}", i.group, i.version) };
-        Self::new(&api_version, i.name, meta.ns(), &meta.name)
+        Self::new(&api_version(i.group, i.version), i.name, meta.ns(), &meta.name)
     }
 }
 

@@ -18,7 +18,7 @@
 //! Imports go one way: wire ← snapshot ← budget ← sched ← drain, pending ← report ← render. Only `cluster` knows the
 //! network, behind the feature `live`; only `render` knows colour and width. Beside the way stand [`finding`] (the codes
 //! and the shape of what is found), [`change`] (one thing a person could do: its command, its undoing, its proof) and
-//! [`shell`] (lines that can be pasted).
+//! [`shell`] (lines that can be pasted), [`words`] (lists in words).
 #![recursion_limit = "512"]
 
 pub mod budget;
@@ -43,3 +43,4 @@ pub mod sched;
 pub mod shell;
 pub mod snapshot;
 pub mod wire;
+pub mod words;

@@ -13,16 +13,8 @@ use crate::snapshot::coverage::Outcome;
 use crate::snapshot::pod::{Phase, Pod};
 use crate::snapshot::pod_state::why_not_ready;
 use crate::snapshot::selector::LabelSelector;
+use crate::words::some;
 use std::sync::Arc;
-
-/// Names a few and counts the rest: `web-1, web-2 and 7 more`.
-pub fn some<'a>(names: impl IntoIterator<Item = &'a str>, most: usize) -> String {
-    let names: Vec<&str> = names.into_iter().collect();
-    match names.split_at_checked(most) {
-        Some((first, rest)) if rest.len() > 1 => format!("{} and {} more", first.join(", "), rest.len()),
-        _ => names.join(", "),
-    }
-}
 
 fn pod_names<'a>(pods: impl IntoIterator<Item = &'a Arc<Pod>>) -> String {
     some(pods.into_iter().map(|p| &*p.meta.name), 3)
@@ -55,7 +47,7 @@ pub(super) fn sync_failed(f: &Facts<'_>, error: &SyncError) -> Finding {
                 "the controller cannot count on pod {}: its owner is {} {}, and {message}; it allows 0 and keeps older numbers",
                 pod.meta.name, owner.kind, owner.name
             );
-            f.finding(Code::SyncFailed, message, [pod]).about([owner_ref(pod, owner)])
+            f.finding(Code::SyncFailed, message, [pod]).about([Ref::owner(pod.meta.ns(), owner)])
         }
         SyncError::Scale(NoScale::Unknown { pod, owner }) => {
             let words = reported.unwrap_or_default();
@@ -63,7 +55,7 @@ pub(super) fn sync_failed(f: &Facts<'_>, error: &SyncError) -> Finding {
                 "the controller reports that it cannot sync the budget ({words}): pod {} belongs to {} {}",
                 pod.meta.name, owner.kind, owner.name
             );
-            f.finding(Code::SyncFailed, message, [pod]).about([owner_ref(pod, owner)])
+            f.finding(Code::SyncFailed, message, [pod]).about([Ref::owner(pod.meta.ns(), owner)])
         }
         SyncError::BadRule(words) => {
             f.finding(Code::SyncFailed, format!("the controller cannot use the rule {}: {words}", f.budget.rule), [])
@@ -74,12 +66,6 @@ pub(super) fn sync_failed(f: &Facts<'_>, error: &SyncError) -> Finding {
     finding
 }
 
-fn owner_ref(pod: &Pod, owner: &crate::snapshot::meta::OwnerRef) -> Ref {
-    let api =
-        if owner.group.is_empty() { owner.version.to_string() } else { format!("{}/{}", owner.group, owner.version) };
-    Ref::new(&api, &owner.kind, pod.meta.ns(), &owner.name)
-}
-
 pub(super) fn owner_unknown(f: &Facts<'_>, error: &SyncError) -> Finding {
     let SyncError::Scale(NoScale::Unknown { pod, owner }) = error else {
         return sync_failed(f, error);
@@ -88,7 +74,7 @@ pub(super) fn owner_unknown(f: &Facts<'_>, error: &SyncError) -> Finding {
         "how many pods to expect is not known: {} {} (the owner of pod {}), or its scale, could not be read; the numbers are the reported ones",
         owner.kind, owner.name, pod.meta.name
     );
-    f.finding(Code::NotJudged, message, [pod]).about([owner_ref(pod, owner)])
+    f.finding(Code::NotJudged, message, [pod]).about([Ref::owner(pod.meta.ns(), owner)])
 }
 
 pub(super) fn unread_pods(f: &Facts<'_>) -> Option<Finding> {
@@ -341,6 +327,6 @@ fn operator_owned(f: &Facts<'_>) -> Option<Finding> {
         .unwrap_or_default();
     let message = format!("{} makes this budget and moves it itself: {}{value}", operator.name, operator.way);
     let owners = f.budget.meta.controller.iter().chain(&f.budget.meta.owner);
-    let refs = owners.map(|o| Ref::new(&format!("{}/{}", o.group, o.version), &o.kind, f.budget.meta.ns(), &o.name));
+    let refs = owners.map(|o| Ref::owner(f.budget.meta.ns(), o));
     Some(f.finding(Code::OperatorOwned, message, []).about(refs.collect::<Vec<_>>()))
 }

@@ -79,7 +79,7 @@ fn scale_of(snapshot: &Snapshot, pod: &Arc<Pod>, owner: &OwnerRef) -> Result<(Ar
     let unknown = || NoScale::Unknown { pod: pod.clone(), owner: owner.clone() };
     let found = snapshot.workload_of(ns, owner).filter(|w| is_named_by(w, owner));
     let Some(workload) = found else {
-        return Err(match kinds::recognise(&api_version(owner), &owner.kind) {
+        return Err(match kinds::recognise(&owner.api_version(), &owner.kind) {
             Recognised::Known(kind) if !has_scale(kind) => fails(no_subresource(snapshot, owner)),
             Recognised::Known(kind) if *snapshot.coverage.of(kind) == Outcome::Read => {
                 fails(format!("found no controllers for pod {:?}", pod.meta.name))
@@ -90,14 +90,13 @@ fn scale_of(snapshot: &Snapshot, pod: &Arc<Pod>, owner: &OwnerRef) -> Result<(Ar
                     fails(no_subresource(snapshot, owner))
                 }
                 None if snapshot.coverage.has(Kind::CustomResourceDefinition) => {
-                    fails(format!("no matches for kind {:?} in version {:?}", owner.kind, api_version(owner)))
+                    fails(format!("no matches for kind {:?} in version {:?}", owner.kind, owner.api_version()))
                 }
                 _ => unknown(),
             },
         });
     };
-    let above = snapshot.controller_of(&workload.meta).filter(|d| is_deployment(d) && &*workload.kind == "ReplicaSet");
-    let workload = above.unwrap_or(workload);
+    let workload = scale_holder(snapshot, workload);
     match workload.scale {
         Scale::Replicas(n) => Ok((workload.clone(), n)),
         Scale::NoScale => Err(fails(no_subresource(snapshot, owner))),
@@ -112,8 +111,11 @@ fn is_named_by(workload: &Workload, owner: &OwnerRef) -> bool {
     workload.kind == owner.kind && (workload.group == owner.group || old_name)
 }
 
-fn is_deployment(w: &Workload) -> bool {
-    &*w.kind == "Deployment" && matches!(&*w.group, "apps" | "extensions")
+/// The workload whose scale stands for a pod's owner: the Deployment for its ReplicaSet. Mirrors `getPodDeployment`.
+pub(super) fn scale_holder<'a>(snapshot: &'a Snapshot, owner: &'a Arc<Workload>) -> &'a Arc<Workload> {
+    let is_deployment = |w: &Workload| &*w.kind == "Deployment" && matches!(&*w.group, "apps" | "extensions");
+    let above = snapshot.controller_of(&owner.meta).filter(|d| is_deployment(d) && &*owner.kind == "ReplicaSet");
+    above.unwrap_or(owner)
 }
 
 /// The version of a custom kind that the reference names, as it is defined.
@@ -129,7 +131,7 @@ fn has_scale(kind: Kind) -> bool {
 
 /// The controller's words for a kind without the subresource.
 fn no_subresource(snapshot: &Snapshot, owner: &OwnerRef) -> String {
-    let known = match kinds::recognise(&api_version(owner), &owner.kind) {
+    let known = match kinds::recognise(&owner.api_version(), &owner.kind) {
         Recognised::Known(kind) => Some(kind.info().plural.to_owned()),
         _ => snapshot
             .definitions
@@ -140,10 +142,6 @@ fn no_subresource(snapshot: &Snapshot, owner: &OwnerRef) -> String {
     let plural = known.unwrap_or_else(|| format!("{}s", owner.kind.to_lowercase()));
     let resource = if owner.group.is_empty() { plural } else { format!("{plural}.{}", owner.group) };
     format!("{resource} does not implement the scale subresource")
-}
-
-fn api_version(owner: &OwnerRef) -> String {
-    if owner.group.is_empty() { owner.version.to_string() } else { format!("{}/{}", owner.group, owner.version) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a budget would allow if all were well: every owner at its present scale, every such pod Ready and none
 //! terminating. Whether it then still allows nothing tells *never* from *not now*.
 
-use super::expected::{Expected, expected};
+use super::expected::{Expected, expected, scale_holder};
 use super::numbers::{Numbers, desired};
 use crate::snapshot::Snapshot;
 use crate::snapshot::budget::Budget;
@@ -40,7 +40,7 @@ impl Ideal {
         let mut ideal = Self::default();
         let mut owners: Vec<(Arc<Workload>, i64)> = Vec::new();
         for pod in pods.clone() {
-            let owner = pod.meta.controller.as_ref().and_then(|_| scale_holder(snapshot, pod));
+            let owner = snapshot.controller_of(&pod.meta).map(|owner| scale_holder(snapshot, owner).clone());
             match owner {
                 Some(owner) if owner.replicas().is_some() => {
                     let count = i64::from(live(&pod));
@@ -113,14 +113,6 @@ impl Ideal {
         };
         candidates.into_iter().find(|more| *more > 0 && self.allowed_with(budget, *more) > 0)
     }
-}
-
-/// The workload whose scale stands for a pod: a Deployment for its ReplicaSet's pod. `None` where it is not in the input.
-fn scale_holder(snapshot: &Snapshot, pod: &Pod) -> Option<Arc<Workload>> {
-    let owner = snapshot.controller_of(&pod.meta)?;
-    let above =
-        snapshot.controller_of(&owner.meta).filter(|d| &*d.kind == "Deployment" && &*owner.kind == "ReplicaSet");
-    Some(above.unwrap_or(owner).clone())
 }
 
 fn makes_covered_pods(budget: &Budget, w: &Workload) -> bool {

@@ -98,11 +98,14 @@ pub fn judge(snapshot: &Snapshot, selection: &Selection, at: usize) -> Option<Ju
     let covered = selection.pods(snapshot, at);
     let pods: Vec<CoveredPod> = covered
         .clone()
-        .map(|pod| CoveredPod {
-            pod: pod.clone(),
-            counted: counts_as_healthy(pod, budget, snapshot.now),
-            eviction: evict::answer(snapshot, pod, selection.budgets_of(snapshot, pod)),
-            budgets: selection.budgets_of(snapshot, pod).map(|b| b.meta.name.clone()).collect(),
+        .map(|pod| {
+            let budgets = selection.budgets_of(snapshot, pod);
+            CoveredPod {
+                pod: pod.clone(),
+                counted: counts_as_healthy(pod, budget, snapshot.now),
+                eviction: evict::answer(snapshot, pod, budgets.clone()),
+                budgets: budgets.map(|b| b.meta.name.clone()).collect(),
+            }
         })
         .collect();
     let computed = compute(snapshot, budget, covered.clone());

@@ -135,13 +135,13 @@ impl Cluster {
     /// The scale of owners that are of no built-in kind, by the subresource that the disruption controller asks. An
     /// owner that is gone is left out, as the controller leaves it out.
     pub(super) fn scales(&self, owners: Vec<(String, OwnerRef)>) -> Result<Vec<CustomOwner>> {
-        let versions: BTreeSet<_> = owners.iter().map(|(_, owner)| api_version(owner)).collect();
+        let versions: BTreeSet<_> = owners.iter().map(|(_, owner)| owner.api_version()).collect();
         let versions: Vec<_> = versions.into_iter().collect();
         let found: BTreeMap<_, _> = versions.iter().zip(self.discover_all(&versions)?).collect();
         let mut paths = Vec::new();
         let mut known = Vec::new();
         for (namespace, owner) in owners {
-            let api_version = api_version(&owner);
+            let api_version = owner.api_version();
             let (plural, scale) = match found.get(&api_version) {
                 Some(Ok(resources)) => match resources.iter().find(|resource| resource.kind == *owner.kind) {
                     Some(resource) if resource.has_scale => (resource.plural.as_str(), None),
@@ -255,8 +255,4 @@ fn scale_of(got: &Got) -> Option<Scale> {
         Err(Outcome::Absent) => None,
         Err(_) => Some(Scale::Unknown),
     }
-}
-
-fn api_version(owner: &OwnerRef) -> String {
-    if owner.group.is_empty() { owner.version.to_string() } else { format!("{}/{}", owner.group, owner.version) }
 }

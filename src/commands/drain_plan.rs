@@ -143,17 +143,15 @@ fn answer(request: &Request, global: &Global, snapshot: &Snapshot) -> Result<Ans
     let planned = plan(snapshot, &Selection::new(snapshot), request);
     let screen = global.screen();
     let needs = needs_of(snapshot);
-    let document = || {
-        let mut document = Document::new("DrainPlan", snapshot, &needs, Timestamp::now(), DrainPlan::from(&planned));
-        document.findings.clone_from(&planned.findings);
-        document
-    };
+    let mut shell = Document::new("DrainPlan", snapshot, &needs, Timestamp::now(), ());
+    shell.findings.clone_from(&planned.findings);
+    let document = || shell.clone().with(DrainPlan::from(&planned));
     let text = match screen.format {
         Format::Json => render::json(&document())?,
         Format::Yaml => render::yaml(&document())?,
         Format::Html => render::html::plan(&document()),
         Format::Name => planned.nodes.iter().map(|n| format!("node/{}\n", n.node.meta.name)).collect(),
-        Format::Text | Format::Wide => render::plan::text(&planned, &document(), &screen, request.each_alone),
+        Format::Text | Format::Wide => render::plan::text(&planned, &shell, &screen, request.each_alone),
     };
     Ok(Answer { text, warnings: super::age_warning(snapshot), status: exit_status(&planned) })
 }

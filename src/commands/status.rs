@@ -80,18 +80,15 @@ pub fn run(args: &StatusArgs, global: &Global) -> Result<Answer> {
 
 fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Judgement]) -> Result<Answer> {
     let screen = global.screen();
-    let document = || {
-        let body = BudgetStatusList { items: judged.iter().map(BudgetStatus::from).collect() };
-        let mut document = Document::new("BudgetStatusList", snapshot, NEEDS, Timestamp::now(), body);
-        document.complete &= judged.iter().all(|j| j.findings.iter().all(|f| f.code != Code::NotJudged));
-        document
-    };
+    let mut shell = Document::new("BudgetStatusList", snapshot, NEEDS, Timestamp::now(), ());
+    shell.complete &= judged.iter().all(|j| j.findings.iter().all(|f| f.code != Code::NotJudged));
+    let document = || shell.clone().with(BudgetStatusList { items: judged.iter().map(BudgetStatus::from).collect() });
     let text = match screen.format {
         Format::Json => render::json(&document())?,
         Format::Yaml => render::yaml(&document())?,
         Format::Html => render::html::status(&document()),
         Format::Name => judged.iter().map(|j| format!("poddisruptionbudget.policy/{}\n", j.budget.meta.name)).collect(),
-        Format::Text | Format::Wide => render::status::text(snapshot, judged, &document(), &screen, &view(args)),
+        Format::Text | Format::Wide => render::status::text(snapshot, judged, &shell, &screen, &view(args)),
     };
     let status = if args.exit_code { exit_status(judged) } else { 0 };
     Ok(Answer { text, warnings: super::age_warning(snapshot), status })

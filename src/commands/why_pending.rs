@@ -92,17 +92,14 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
         pending::planned(&manifests, &snapshot, args.replicas, namespace)
     };
     let screen = global.screen();
-    let document = || {
-        let body = PendingReport::new(&items, &state, request.node_by_node());
-        Document::new("PendingReport", &snapshot, NEEDS, Timestamp::now(), body)
-    };
+    let shell = Document::new("PendingReport", &snapshot, NEEDS, Timestamp::now(), ());
+    let document = || shell.clone().with(PendingReport::new(&items, &state, request.node_by_node()));
     let text = match screen.format {
         Format::Json => render::json(&document())?,
         Format::Yaml => render::yaml(&document())?,
         Format::Html => render::html::pending(&document()),
         Format::Name => items.iter().map(|i| format!("{}\n", i.subject.resource_name())).collect(),
         Format::Text | Format::Wide => {
-            let shell = Document::new("PendingReport", &snapshot, NEEDS, Timestamp::now(), ());
             let mut text = render::pending::text(&items, &state, &screen, view(args));
             text.push_str(&render::gaps(&shell, &screen));
             text

@@ -9,7 +9,7 @@ use super::owners::Makes;
 use super::placement;
 use super::simulate::Attempt;
 use super::world::World;
-use crate::budget::{Judgement, causes::some};
+use crate::budget::Judgement;
 use crate::finding::{Code, Ref, Remedy, Severity};
 use crate::sched::filters::node_affinity;
 use crate::snapshot::Str;
@@ -17,6 +17,7 @@ use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, VolumeSource};
 use crate::snapshot::pod_state::{Prospect, why_not_ready};
 use crate::snapshot::selector::NodeSelector;
+use crate::words::some;
 use std::sync::Arc;
 
 /// Why evictions of a pod were refused, and whether that ends.

@@ -210,12 +210,12 @@ fn general(request: &Request, nodes: &[NodePlan], order: &Order) -> Vec<Finding>
         let text = format!(
             "kubectl drain cordons all its nodes first and drains them one after the other: {} would end alone and does \
              not in this list; drain in rounds instead",
-            crate::budget::causes::some(names.iter().copied(), 3)
+            crate::words::some(names.iter().copied(), 3)
         );
         all.push(Finding::new(Code::BudgetShared, text).about(worse.iter().map(|n| Ref::node(&n.node.meta.name))));
     }
     if !order.left_out.is_empty() {
-        let names = crate::budget::causes::some(order.left_out.iter().map(|n| &**n), 3);
+        let names = crate::words::some(order.left_out.iter().map(|n| &**n), 3);
         let back = match request.after {
             After::Back => "although the others come back",
             After::Gone => "as the others are taken away",

@@ -94,13 +94,7 @@ impl<'a> Facts<'a> {
 
 /// Some names: all of up to four, else three and how many more.
 pub fn some<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
-    let names: Vec<S> = names.into_iter().collect();
-    let shown = if names.len() > 4 { 3 } else { names.len() };
-    let mut text = names.iter().take(shown).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
-    if names.len() > shown {
-        text.push_str(&format!(" and {} more", names.len() - shown));
-    }
-    text
+    crate::words::some(names, 3)
 }
 
 /// Names of nodes, as [`some`] gives them.

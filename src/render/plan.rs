@@ -4,19 +4,18 @@ use super::Screen;
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
-use crate::budget::causes::some;
 use crate::drain::outcome::{Action, Outcome, PodPlan, Replacement, Verdict};
 use crate::drain::{NodePlan, Plan};
 use crate::finding::{Code, Finding, Severity};
 use crate::report::Document;
-use crate::report::plan::DrainPlan;
 use crate::snapshot::age::duration_words;
+use crate::words::some;
 
 /// Pods of the same fate are named up to this number, and counted beyond.
 const NAMED: usize = 3;
 
 /// The answer as text: details of the nodes that were named, and a table where there are several.
-pub fn text(plan: &Plan, document: &Document<DrainPlan>, screen: &Screen, each_alone: bool) -> String {
+pub fn text(plan: &Plan, document: &Document<()>, screen: &Screen, each_alone: bool) -> String {
     let mut out = String::new();
     let several = plan.nodes.len() > 1;
     if several || each_alone {

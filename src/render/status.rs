@@ -8,7 +8,6 @@ use crate::budget::verdict::arithmetic;
 use crate::budget::{Judgement, Verdict};
 use crate::finding::Code;
 use crate::report::Document;
-use crate::report::status::BudgetStatusList;
 use crate::snapshot::Snapshot;
 use crate::snapshot::pod_state::why_not_ready;
 
@@ -28,7 +27,7 @@ pub enum View {
 pub fn text(
     snapshot: &Snapshot,
     judged: &[Judgement],
-    document: &Document<BudgetStatusList>,
+    document: &Document<()>,
     screen: &Screen,
     view: &View,
 ) -> String {
@@ -238,7 +237,7 @@ fn covers(snapshot: &Snapshot, j: &Judgement) -> String {
         })
         .collect();
     if !owners.is_empty() {
-        text.push_str(&format!(" → {}", crate::budget::causes::some(owners.iter().map(|o| &**o), 4)));
+        text.push_str(&format!(" → {}", crate::words::some(owners.iter().map(|o| &**o), 4)));
     }
     text
 }

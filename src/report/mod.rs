@@ -164,6 +164,22 @@ impl<B> Document<B> {
     }
 }
 
+impl Document<()> {
+    /// The same document with the answer in it. Text for people needs no answer in the JSON's form.
+    pub fn with<B>(self, body: B) -> Document<B> {
+        Document {
+            api_version: self.api_version,
+            kind: self.kind,
+            generated_at: self.generated_at,
+            source: self.source,
+            complete: self.complete,
+            gaps: self.gaps,
+            findings: self.findings,
+            body,
+        }
+    }
+}
+
 fn gap(snapshot: &Snapshot, need: &Need) -> Option<Gap> {
     let reason = match snapshot.coverage.of(need.kind) {
         Outcome::Read => return None,

@@ -302,7 +302,7 @@ impl Builder {
         metas
             .filter_map(|m| Some((m.ns().to_owned(), m.controller.clone()?)))
             .filter(|(_, o)| !known.contains(&*o.uid) && seen.insert(o.uid.clone()))
-            .filter(|(_, o)| kinds::recognise(&api_version(o), &o.kind) == Recognised::Unknown)
+            .filter(|(_, o)| kinds::recognise(&o.api_version(), &o.kind) == Recognised::Unknown)
             .collect()
     }
 
@@ -439,10 +439,6 @@ fn see_meta(meta: &super::meta::Meta, see: &mut impl FnMut(Option<Timestamp>)) {
 
 fn table<T: HasMeta>(objects: Vec<Arc<T>>) -> Table<T> {
     Table::new(objects, |_, _| true)
-}
-
-fn api_version(owner: &OwnerRef) -> String {
-    if owner.group.is_empty() { owner.version.to_string() } else { format!("{}/{}", owner.group, owner.version) }
 }
 
 /// What an object says it is.

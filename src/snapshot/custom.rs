@@ -1,6 +1,7 @@
 //! Objects of kinds that the tool does not know: owners of pods, and those operators whose settings bear on a drain.
 
 use super::intern::{Interner, Str};
+use super::kinds::split_api_version;
 use super::meta::Meta;
 use super::workload::Scale;
 use crate::wire::crd::CustomResourceDefinition;
@@ -41,7 +42,7 @@ pub struct Custom {
 impl Custom {
     /// Reads any object.
     pub fn read(api_version: &str, kind: &str, mut object: Value, i: &mut Interner) -> Result<Self, String> {
-        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let (group, version) = split_api_version(api_version);
         let metadata = object.as_object_mut().and_then(|o| o.shift_remove("metadata")).unwrap_or_default();
         let metadata: Option<ObjectMeta> = serde_json::from_value(metadata).map_err(|e| format!("metadata: {e}"))?;
         let mut integers = Vec::new();

@@ -95,9 +95,19 @@ pub enum Recognised {
     Unknown,
 }
 
+/// An `apiVersion` as group (empty for the core group) and version.
+pub fn split_api_version(api_version: &str) -> (&str, &str) {
+    api_version.rsplit_once('/').unwrap_or(("", api_version))
+}
+
+/// The `apiVersion` of a group (empty for the core group) and version.
+pub fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+}
+
 /// Says what an object is.
 pub fn recognise(api_version: &str, kind: &str) -> Recognised {
-    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    let (group, version) = split_api_version(api_version);
     if (group, version, kind) == ("events.k8s.io", "v1", "Event") {
         return Recognised::EventsV1Event;
     }

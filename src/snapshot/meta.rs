@@ -1,6 +1,7 @@
 //! What every object has: names, labels, owner, age.
 
 use super::intern::{Interner, Map, Str};
+use super::kinds;
 use crate::wire::meta::ObjectMeta;
 use jiff::Timestamp;
 
@@ -48,7 +49,14 @@ pub struct OwnerRef {
     pub uid: Str,
 }
 
-/// Annotations that some answer depends on: exact names, and prefixes that end in `/` or `.`. All others are dropped
+impl OwnerRef {
+    /// The owner's `apiVersion`, as the reference was written.
+    pub fn api_version(&self) -> String {
+        kinds::api_version(&self.group, &self.version)
+    }
+}
+
+/// Annotations that some answer depends on: exact names, and prefixes, which end in `/`. All others are dropped
 /// as they are read and never written to a snapshot: they may hold secrets, and they are large.
 pub const KEPT_ANNOTATIONS: &[&str] = &[
     "argocd.argoproj.io/tracking-id",
@@ -89,7 +97,7 @@ impl Meta {
         let mut owner = None;
         let mut controller = None;
         for r in &wire.owner_references {
-            let (group, version) = r.api_version.rsplit_once('/').unwrap_or(("", &r.api_version));
+            let (group, version) = kinds::split_api_version(&r.api_version);
             let read = OwnerRef {
                 group: i.str(group),
                 version: i.str(version),

@@ -22,7 +22,7 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
     let missing = look.facts.without_agent.get_or_init(|| without_agent(look.snapshot));
     let agents = match &missing[..] {
         [] => "it runs on every node".to_owned(),
-        nodes => format!("it is absent or not Ready on {}", crate::budget::causes::some(nodes.iter().map(|n| &**n), 3)),
+        nodes => format!("it is absent or not Ready on {}", crate::words::some(nodes.iter().map(|n| &**n), 3)),
     };
     let text = format!(
         "its credentials come from EKS Pod Identity: the new pod needs the agent {AGENT} on its node ({agents})"

@@ -57,9 +57,7 @@ fn owner_is_gone(look: &Look<'_>) -> bool {
     if look.snapshot.workload_of(look.pod.meta.ns(), owner).is_some() {
         return false;
     }
-    let api =
-        if owner.group.is_empty() { owner.version.to_string() } else { format!("{}/{}", owner.group, owner.version) };
-    match recognise(&api, &owner.kind) {
+    match recognise(&owner.api_version(), &owner.kind) {
         Recognised::Known(Kind::Node) => false,
         Recognised::Known(kind) => look.snapshot.coverage.has(kind),
         _ => false,
@@ -76,8 +74,5 @@ fn orphaned(look: &Look<'_>) -> Note {
         "nothing makes a new one, and a budget that counts by owners fails to sync"
     };
     let note = Note::new(Code::Orphaned, format!("its controller {name} is gone: {effect}"));
-    note.about(owner.map(|o| {
-        let api = if o.group.is_empty() { o.version.to_string() } else { format!("{}/{}", o.group, o.version) };
-        Ref::new(&api, &o.kind, look.pod.meta.ns(), &o.name)
-    }))
+    note.about(owner.map(|o| Ref::owner(look.pod.meta.ns(), o)))
 }
