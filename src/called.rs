@@ -1,7 +1,7 @@
 //! The name that the program was called by: kubectl finds plugins, and what completes them, by the names of files.
 
 use crate::cli::Cli;
-use clap::{Command, CommandFactory, FromArgMatches};
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -44,7 +44,9 @@ impl Plugin {
 
     /// The command line's definition, with the help as a user of this plugin has to read it.
     pub fn command(self) -> Command {
-        let command = Cli::command();
+        // What a kubectl flag means is known, and it would push the command's own flags off the screen.
+        let of_kubectl = |arg: &Arg| arg.get_help_heading() == Some("Cluster options");
+        let command = Cli::command().mut_args(|arg| if of_kubectl(&arg) { arg.hide_short_help(true) } else { arg });
         match self {
             Self::Pdb => command,
             Self::DrainPlan => command.bin_name("kubectl").mut_subcommand("drain-plan", |plan| {

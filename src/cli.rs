@@ -11,11 +11,11 @@ use jiff::Timestamp;
 
 const AFTER_HELP: &str = "\
 Examples:
-  kubectl pdb status -A                      every budget: how many pods it lets go, and why not
-  kubectl pdb drain-plan node-1              what kubectl drain node-1 will meet
-  kubectl pdb why-pending web-0 -n shop      why a pod is not running
-  kubectl pdb snapshot > cluster.json        what the others read, as a file ...
-  kubectl pdb status -A --from cluster.json  ... that they read in the place of a cluster
+  kubectl pdb status -A                       how many pods each budget lets go
+  kubectl pdb drain-plan n1                   what kubectl drain n1 will meet
+  kubectl pdb why-pending web-0 -n shop       why a pod is not running
+  kubectl pdb snapshot > cluster.json         what these read, as a file ...
+  kubectl pdb status -A --from cluster.json   ... to answer from, anywhere
 
 Exit status: 0 answered; 1 could not answer, bad usage included; 2 a node is blocked (drain-plan), or, with \
 --exit-code, a budget is never or broken (status) or a pod stays Pending (why-pending); 3 nothing of that is known, \
@@ -38,13 +38,41 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// How many pods each PodDisruptionBudget may lose now, and if none, whether for a while or for ever
-    #[command(alias = "st")]
+    ///
+    /// The numbers are worked out from the live pods, as the disruption controller
+    /// does, and held against those that it last wrote. The verdict on a budget:
+    ///
+    ///   allows    a pod may go now
+    ///   waits     none may go now, and time can cure it
+    ///   never     none may ever go, until somebody changes something
+    ///   inert     it selects no pods: it protects and blocks nothing
+    ///   broken    it cannot be used as written
+    ///   unknown   it could not be judged; never taken as good
+    #[command(alias = "st", verbatim_doc_comment)]
     Status(commands::status::StatusArgs),
     /// What kubectl drain will meet on a node: what goes, what waits, what blocks it for ever
-    #[command(alias = "plan")]
+    ///
+    /// It plays kubectl drain with the flags given to its end, with the pods that
+    /// start again elsewhere. Nothing is cordoned or evicted. The verdict on a node:
+    ///
+    ///   drains    every pod goes when it is first asked to
+    ///   waits     every pod goes, some of them only after a while
+    ///   blocked   a pod never goes: the drain hangs, or ends with an error
+    ///   unknown   it could not be judged; never taken as good
+    ///
+    /// With nodes or a selector the verdicts are on that one command, which cordons
+    /// all its nodes first. Without, each node is judged alone. Nodes of one round
+    /// may be drained at the same time; the rounds go one after the other.
+    #[command(alias = "plan", verbatim_doc_comment)]
     DrainPlan(commands::drain_plan::DrainPlanArgs),
     /// Why a pod is not running: what refuses it on every node, and why preemption does not help
-    #[command(alias = "why")]
+    ///
+    /// The pod is put through the filters and the preemption of kube-scheduler, as
+    /// of the cluster's version, on the nodes as they are now.
+    ///
+    /// What a scheduler's profile adds to the defaults (added affinity, disabled
+    /// plugins, extenders) cannot be seen from the API and is not judged.
+    #[command(alias = "why", verbatim_doc_comment)]
     WhyPending(commands::why_pending::WhyPendingArgs),
     /// Write what the other commands read of a cluster into a file, to be attached to a ticket
     #[cfg(feature = "live")]
@@ -63,16 +91,16 @@ pub enum Command {
 /// Flags that every command takes.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Global {
-    /// The namespace to look at
+    /// The namespace to look at [default: the context's]
     #[arg(
         long, short = 'n', global = true, value_name = "NAMESPACE",
         add = clap_complete::engine::ArgValueCandidates::new(crate::complete::namespaces)
     )]
     pub namespace: Option<String>,
-    /// Read this file, directory or - (standard input) and no cluster; can be repeated
+    /// Read a file, a directory or - (standard input) instead of a cluster; can be repeated
     #[arg(long, global = true, value_name = "FILE|DIR|-", help_heading = "Input")]
     pub from: Vec<String>,
-    /// The time to answer for, in RFC 3339 form; of a file, the newest time in it
+    /// The time to answer for, in RFC 3339 form [default: the newest time in the files]
     #[arg(long, global = true, value_name = "TIME", help_heading = "Input")]
     pub now: Option<Timestamp>,
     /// Output format

@@ -10,9 +10,10 @@ use clap::Args;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
-  kubectl pdb completion kubectl > ~/bin/kubectl_complete-pdb && chmod +x ~/bin/kubectl_complete-pdb
-                                           kubectl pdb st<TAB>, where kubectl itself is completed (~/bin is on $PATH)
-  source <(kubectl pdb completion bash)    kubectl-pdb st<TAB>, in this shell
+  kubectl pdb completion kubectl > ~/bin/kubectl_complete-pdb
+  chmod +x ~/bin/kubectl_complete-pdb      for kubectl pdb st<TAB>: ~/bin is on
+                                           $PATH, and kubectl itself completes
+  source <(kubectl pdb completion bash)    for kubectl-pdb st<TAB> in this shell
 
 Exit status: 0 printed; 1 there is no such shell.")]
 pub struct CompletionArgs {

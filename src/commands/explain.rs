@@ -14,7 +14,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
-  kubectl pdb explain zero-by-rule     what the code means, an example, and the cure
+  kubectl pdb explain zero-by-rule     what it means, an example, the cure
   kubectl pdb explain                  all codes
   kubectl pdb explain -o json          the same for a program
 

@@ -59,10 +59,9 @@ fn write(pages: &[Page], dir: &Path) -> io::Result<()> {
 
 /// The page of the program, and those of its commands.
 fn pages() -> Vec<Page> {
-    let mut root = Plugin::Pdb.command();
+    let mut root = Plugin::Pdb.command().disable_help_subcommand(true);
     root.build();
-    let commands = root.get_subcommands().filter(|c| c.get_name() != "help");
-    let each = commands.map(|c| page(c, &format!("kubectl-pdb-{}", c.get_name())));
+    let each = root.get_subcommands().map(|c| page(c, &format!("kubectl-pdb-{}", c.get_name())));
     let mut all: Vec<Page> = each.collect();
     all.insert(0, page(&root, "kubectl-pdb"));
     all
@@ -70,24 +69,36 @@ fn pages() -> Vec<Page> {
 
 fn page(command: &Command, name: &str) -> Page {
     let (examples, statuses) = help_parts(command);
+    let usage = command.clone().render_usage().to_string();
     // What stands below the help has sections of its own here.
     let plain = command.clone().name(name.to_owned()).after_help("");
+    let about = plain.get_long_about().or(plain.get_about()).map(ToString::to_string).unwrap_or_default();
     let subcommands = plain.get_subcommands().next().is_some();
     let man = Man::new(plain).title(name.to_uppercase()).source(format!("kubectl-pdb {}", env!("CARGO_PKG_VERSION")));
     let mut text = Vec::new();
-    let mut own = Roff::new();
+    let mut first = Roff::new();
+    first.control("SH", ["SYNOPSIS"]).text([roman(usage.trim_start_matches("Usage: "))]);
+    first.control("SH", ["DESCRIPTION"]);
+    for paragraph in about.split("\n\n") {
+        if paragraph.starts_with("  ") {
+            as_it_is(&mut first, paragraph);
+        } else {
+            first.control("PP", []).text([roman(paragraph)]);
+        }
+    }
+    let mut last = Roff::new();
     if let Some(examples) = examples {
-        own.control("SH", ["EXAMPLES"]).control("nf", []).text([roman(examples)]).control("fi", []);
+        as_it_is(last.control("SH", ["EXAMPLES"]), &examples);
     }
     if let Some(statuses) = statuses {
-        own.control("SH", ["EXIT STATUS"]);
+        last.control("SH", ["EXIT STATUS"]);
         for status in statuses.trim_end_matches('.').split("; ") {
             match status.split_once(' ') {
                 Some((code, words)) if code.parse::<u8>().is_ok() => {
-                    own.control("TP", []).text([bold(code)]).text([roman(words)]);
+                    last.control("TP", []).text([bold(code)]).text([roman(words)]);
                 }
                 _ => {
-                    own.control("PP", []).text([roman(status)]);
+                    last.control("PP", []).text([roman(status)]);
                 }
             }
         }
@@ -96,12 +107,16 @@ fn page(command: &Command, name: &str) -> Page {
     let _ = man
         .render_title(&mut text)
         .and_then(|()| man.render_name_section(&mut text))
-        .and_then(|()| man.render_synopsis_section(&mut text))
-        .and_then(|()| man.render_description_section(&mut text))
+        .and_then(|()| first.to_writer(&mut text))
         .and_then(|()| if subcommands { man.render_subcommands_section(&mut text) } else { Ok(()) })
         .and_then(|()| man.render_options_section(&mut text))
-        .and_then(|()| own.to_writer(&mut text));
+        .and_then(|()| last.to_writer(&mut text));
     Page { name: name.to_owned(), text: String::from_utf8_lossy(&text).into_owned() }
+}
+
+/// Lines that keep their breaks.
+fn as_it_is(page: &mut Roff, lines: &str) {
+    page.control("nf", []).text([roman(lines)]).control("fi", []);
 }
 
 /// The examples and the exit statuses below a command's help.
@@ -124,6 +139,17 @@ mod tests {
             let what = (&page.name, &page.text);
             assert!(page.text.contains(".SH EXAMPLES") && page.text.contains(".SH \"EXIT STATUS\""), "{what:?}");
             assert!(page.text.contains("\\-\\-from"), "{what:?}");
+        }
+    }
+
+    /// Of an ordinary terminal: examples are not broken, as they are in columns.
+    #[test]
+    fn examples_fit_eighty_columns() {
+        let root = Plugin::Pdb.command();
+        for command in root.get_subcommands().chain([&root]) {
+            let examples = help_parts(command).0.unwrap();
+            let wide: Vec<&str> = examples.lines().filter(|line| line.chars().count() > 80).collect();
+            assert!(wide.is_empty(), "{}: {wide:?}", command.get_name());
         }
     }
 

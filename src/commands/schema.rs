@@ -10,8 +10,8 @@ use clap::Args;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
-  kubectl pdb schema drain-plan > drain-plan.schema.json    one document's schema
-  kubectl pdb schema                                        all three, as a list
+  kubectl pdb schema drain-plan > plan.schema.json   of one document
+  kubectl pdb schema                                 of all three, as a list
 
 Exit status: 0 printed; 1 there is no such document.")]
 pub struct SchemaArgs {

@@ -36,10 +36,12 @@ pub const NEEDS: &[Need] = &[
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
-  kubectl pdb status -A                        every budget of the cluster
-  kubectl pdb status web -n shop               one budget, with its arithmetic, its pods and its cures
-  kubectl pdb status -A --exit-code            ends with 2 when a budget never allows an eviction, or is broken
-  kubectl pdb status -A --from cluster.json    from a file instead of a cluster
+  kubectl pdb status -A                       every budget of the cluster
+  kubectl pdb status web -n shop              one: its sum, its pods, its cures
+  kubectl pdb status web -n shop --wait=10m   returns when it lets a pod go
+  kubectl pdb status -A --exit-code           2 if one never does or is broken
+  kubectl pdb status -A -o html > page.html   a page to hand on
+  kubectl pdb status -A --from cluster.json   from a file, not from a cluster
 
 Exit status: 0 answered; 1 could not answer; with --exit-code also 2 (never or broken) and 3 (unknown).")]
 pub struct StatusArgs {

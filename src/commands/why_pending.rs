@@ -16,14 +16,13 @@ use jiff::Timestamp;
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:
-  kubectl pdb why-pending -A                    everything that is not running, grouped by owner and cause
-  kubectl pdb why-pending web-6d5f9c-zzk        one pod: every node, every reason, what preemption would do
-  kubectl pdb why-pending deployment/web        why a workload lacks pods, and why those it has do not run
-  kubectl pdb why-pending -f web.yaml --replicas 20   how many of 20 would fit, and what stops the next
-  kubectl pdb why-pending -A --exit-code        ends with 2 when some pod has neither a node nor a way to one
-
-What a scheduler profile adds to the defaults (added affinity, disabled plugins, extenders) cannot be seen from the
-API and is not judged.
+  kubectl pdb why-pending -A                    all that waits, by owner, cause
+  kubectl pdb why-pending web-6d5f9c-zzk        one pod: every node, every cause
+  kubectl pdb why-pending deployment/web        why a workload lacks pods
+  kubectl pdb why-pending -f web.yaml --replicas 20   how many of 20 would fit
+  kubectl pdb why-pending -A --exit-code        2 if a pod stays Pending
+  kubectl pdb why-pending -A -o html > p.html   a page to hand on
+  kubectl pdb why-pending -A --from cluster.json   from a file, not a cluster
 
 Exit status: 0 answered; 1 could not answer; with --exit-code also 2 (some pod stays Pending).")]
 pub struct WhyPendingArgs {
@@ -36,7 +35,7 @@ pub struct WhyPendingArgs {
     /// Only pods with such labels
     #[arg(long, short = 'l', value_name = "SELECTOR")]
     pub selector: Option<String>,
-    /// Manifests of pods or workloads that do not exist yet: how many would fit, and what stops the next; - is standard input
+    /// Manifests of pods or workloads that do not exist yet: how many would fit, what stops the next; - is standard input
     #[arg(long, short = 'f', value_name = "FILE|-", conflicts_with_all = ["names", "selector"])]
     pub filename: Vec<String>,
     /// How many pods of each manifest, instead of what it states

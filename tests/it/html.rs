@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::Stdio;
 
-fn pages() -> Vec<String> {
+/// The page of each command, of the examples that ship.
+pub fn pages() -> Vec<String> {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
     let page = |args: &[&str], example: &str| {
         let ran = run([args, &["-o", "html", "--from", &format!("{examples}/{example}")]].concat());

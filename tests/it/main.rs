@@ -1,6 +1,7 @@
 //! Runs the real executable: against recorded clusters, bad input, and a fake API server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod accessible;
 mod agreement;
 mod cases;
 #[cfg(feature = "live")]

@@ -20,7 +20,7 @@ pub fn verdict(word: &str) -> Markup {
 }
 
 /// Findings, each with what can be done about it.
-pub fn findings(findings: &[Finding]) -> Markup {
+pub fn findings<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Markup {
     html! {
         @for finding in findings {
             @let tone = class(Tone::of_severity(finding.severity));
@@ -55,12 +55,30 @@ fn cures(remedies: &[Remedy]) -> Markup {
     }
 }
 
+/// A column of a table, by its header.
+pub enum Column {
+    /// Of words.
+    Words(&'static str),
+    /// Of numbers, whose digits stand below each other.
+    Number(&'static str),
+}
+pub use Column::{Number, Words};
+
 /// A table in a box of its own, which is scrolled where the screen is too narrow for it.
-pub fn table(caption: &str, headers: &[&str], rows: &Markup) -> Markup {
+pub fn table(caption: &str, columns: &[Column], rows: &Markup) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
             table {
-                thead { tr { @for header in headers { th scope="col" { (header) } } } }
+                thead {
+                    tr {
+                        @for column in columns {
+                            @match column {
+                                Words(header) => th scope="col" { (header) },
+                                Number(header) => th.number scope="col" { (header) },
+                            }
+                        }
+                    }
+                }
                 tbody { (rows) }
             }
         }

@@ -1,5 +1,6 @@
 //! The page of `why-pending`: what has no node and no help first.
 
+use super::parts::{Number, Words};
 use super::{page, parts};
 use crate::render::style::Tone;
 use crate::report::Document;
@@ -75,7 +76,7 @@ fn scheduler(says: &SchedulerSays, item: &PendingItem) -> Markup {
         @if !says.groups.is_empty() {
             (parts::table(
                 &format!("What speaks against the nodes for {}/{}", item.namespace, item.name),
-                &["Nodes", "Names", "Why not", "Preemption"],
+                &[Number("Nodes"), Words("Names"), Words("Why not"), Words("Preemption")],
                 &html! { @for group in &says.groups { (group_row(group)) } },
             ))
         }

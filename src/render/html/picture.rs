@@ -1,4 +1,4 @@
-//! The picture of a drain plan: the rounds from top to bottom, in each its nodes, in each node a square for every pod.
+//! The picture of a drain plan: the rounds from top to bottom, in each its nodes, in each node a mark for every pod.
 //! It is drawn twice, for narrow and for wide screens; the page shows one of them.
 
 use super::plan::{is_left_alone, round_of};
@@ -9,10 +9,10 @@ use maud::{Markup, html};
 
 /// Nodes of a round that are drawn; the table below has them all.
 const DRAWN: usize = 48;
-/// A node's box, and the squares in it.
+/// A node's box, and the marks in it.
 const BOX: (usize, usize) = (176, 84);
 const GAP: usize = 12;
-const SQUARE: usize = 10;
+const MARK: usize = 10;
 const IN_A_ROW: usize = 12;
 const ROWS: usize = 2;
 /// Room for the heading of a round.
@@ -28,13 +28,64 @@ struct Round<'a> {
 pub fn picture(plan: &DrainPlan) -> Markup {
     let rounds = rounds(plan);
     html! {
-        figure style="margin: 1rem 0" {
+        figure {
             (drawing(&rounds, 2, "narrow"))
             (drawing(&rounds, 6, "wide"))
             figcaption.soft {
-                "A box is a node, a square is a pod: green goes at once, yellow waits, red stays, empty is left alone, \
-                 grey is unknown. A node in a dashed frame waits, one in a thick frame is blocked."
+                "A box is a node, in a dashed frame if it waits, in a thick one if it is blocked. A mark is a pod: "
+                @for (at, (mark, words)) in Mark::ALL.iter().enumerate() {
+                    @if at > 0 { ", " }
+                    svg.key aria-hidden="true" viewBox={ "-1 -1 " (MARK + 2) " " (MARK + 2) } { (mark.at(0, 0)) }
+                    " " (words)
+                }
+                "."
             }
+        }
+    }
+}
+
+/// What becomes of a pod. Each has a shape of its own: colours only help to find it. What needs somebody comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    Stuck,
+    Unknown,
+    Waits,
+    Gone,
+    LeftAlone,
+}
+
+impl Mark {
+    const ALL: [(Self, &str); 5] = [
+        (Self::Stuck, "stays"),
+        (Self::Unknown, "is unknown"),
+        (Self::Waits, "waits"),
+        (Self::Gone, "goes at once"),
+        (Self::LeftAlone, "is left alone"),
+    ];
+
+    fn of(pod: &PodReport) -> Self {
+        match pod.outcome {
+            Outcome::Stays if is_left_alone(pod) => Self::LeftAlone,
+            Outcome::Stays => Self::Stuck,
+            Outcome::Unknown => Self::Unknown,
+            Outcome::Waits => Self::Waits,
+            Outcome::Gone => Self::Gone,
+        }
+    }
+
+    /// Drawn with its upper left corner at a place.
+    fn at(self, x: usize, y: usize) -> Markup {
+        let line = |class: &str, line: &str| html! { path class=(class) d={ "M" (x) " " (y) (line) } {} };
+        let square = |class: &str, rx: usize, inset: usize| {
+            let side = MARK - 2 * inset;
+            html! { rect class=(class) x=(x + inset) y=(y + inset) width=(side) height=(side) rx=(rx) {} }
+        };
+        match self {
+            Self::Stuck => line("stuck", "m1 1l8 8m0-8l-8 8"),
+            Self::Unknown => line("pod none", "m5 0l5 10h-10z"),
+            Self::Waits => square("pod wait", MARK / 2, 0),
+            Self::Gone => square("pod good", 2, 0),
+            Self::LeftAlone => square("pod", 0, 2),
         }
     }
 }
@@ -104,29 +155,14 @@ fn node_box(node: &NodeReport, x: usize, y: usize) -> Markup {
             @if more > 0 { " (" (drawn) " drawn)" }
         }
         @for (at, pod) in pods.iter().take(drawn).enumerate() {
-            rect class={ "pod " (square(pod)) } width=(SQUARE) height=(SQUARE) rx="2"
-                x=(x + 10 + (at % IN_A_ROW) * (SQUARE + 3)) y=(y + 47 + (at / IN_A_ROW) * (SQUARE + 4)) {}
+            (Mark::of(pod).at(x + 10 + (at % IN_A_ROW) * (MARK + 3), y + 47 + (at / IN_A_ROW) * (MARK + 4)))
         }
     }
 }
 
 /// The pods of a node, those that hold it up first.
-fn by_outcome(node: &NodeReport) -> Vec<&PodReport> {
-    let rank = |pod: &PodReport| match (pod.outcome, is_left_alone(pod)) {
-        (Outcome::Stays, false) => 0,
-        (Outcome::Unknown, _) => 1,
-        (Outcome::Waits, _) => 2,
-        (Outcome::Gone, _) => 3,
-        (Outcome::Stays, true) => 4,
-    };
+pub fn by_outcome(node: &NodeReport) -> Vec<&PodReport> {
     let mut pods: Vec<&PodReport> = node.pods.iter().collect();
-    pods.sort_by_key(|p| rank(p));
+    pods.sort_by_key(|p| Mark::of(p));
     pods
-}
-
-fn square(pod: &PodReport) -> &'static str {
-    match pod.outcome {
-        Outcome::Stays if !is_left_alone(pod) => "stuck",
-        outcome => outcome.as_str(),
-    }
 }

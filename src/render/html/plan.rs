@@ -1,8 +1,10 @@
 //! The page of `drain-plan`: a picture of the rounds, the nodes that block first, then all.
 
-use super::picture::picture;
+use super::parts::{Number, Words};
+use super::picture::{by_outcome, picture};
 use super::{page, parts};
 use crate::drain::outcome::{Outcome, Verdict};
+use crate::finding::Finding;
 use crate::render::style::Tone;
 use crate::report::Document;
 use crate::report::plan::{DrainPlan, NodeReport, PodReport, ReplacementReport};
@@ -51,7 +53,15 @@ pub fn plan(document: &Document<DrainPlan>) -> String {
             h2 { "All nodes" }
             (parts::table(
                 "All nodes",
-                &["Node", "Verdict", "Alone", "Round", "Pods", "About", "Command"],
+                &[
+                    Words("Node"),
+                    Words("Verdict"),
+                    Words("Alone"),
+                    Number("Round"),
+                    Number("Pods"),
+                    Number("About"),
+                    Words("Command"),
+                ],
                 &html! { @for (at, node) in nodes.iter().enumerate() {
                     (row(at, node, round_of(plan, node), told.iter().any(|(t, _)| *t == at)))
                 } },
@@ -87,7 +97,7 @@ pub fn round_of(plan: &DrainPlan, node: &NodeReport) -> Option<usize> {
 fn row(at: usize, n: &NodeReport, round: Option<usize>, linked: bool) -> Markup {
     html! {
         tr {
-            td { @if linked { a href={ "#n" (at) } { (n.name) } } @else { (n.name) } }
+            td.name { @if linked { a href={ "#n" (at) } { (n.name) } } @else { (n.name) } }
             td { (parts::verdict(n.verdict.as_str())) }
             td { (n.alone.as_str()) }
             td.number { @match round { Some(round) => (round), None => "–" } }
@@ -112,19 +122,35 @@ fn article(at: usize, n: &NodeReport) -> Markup {
                 ". About " (seconds(n.estimate.seconds)) " for those that go (" (n.estimate.basis) ")."
             }
             pre { (n.command) }
-            (parts::findings(&n.findings))
+            (parts::findings(blocking_first(n)))
             @if !n.pods.is_empty() {
                 details {
                     summary { "All " (parts::count(n.pods.len(), "pod")) " of " (n.name) }
                     (parts::table(
                         &format!("Pods of {}", n.name),
-                        &["Pod", "Outcome", "Step", "Why", "Budgets", "Replacement"],
-                        &html! { @for pod in &n.pods { (pod_row(pod)) } },
+                        &[
+                            Words("Pod"),
+                            Words("Outcome"),
+                            Number("Step"),
+                            Words("Why"),
+                            Words("Budgets"),
+                            Words("Replacement"),
+                        ],
+                        &html! { @for pod in by_outcome(n) { (pod_row(pod)) } },
                     ))
                 }
             }
         }
     }
+}
+
+/// A node's findings, those about pods that hold it up first.
+fn blocking_first(n: &NodeReport) -> Vec<&Finding> {
+    let stuck = n.pods.iter().filter(|p| p.outcome == Outcome::Stays && !is_left_alone(p));
+    let stuck: Vec<String> = stuck.map(|p| format!("Pod/{}/{}", p.namespace, p.name)).collect();
+    let mut findings: Vec<&Finding> = n.findings.iter().collect();
+    findings.sort_by_key(|f| !f.objects.iter().any(|object| stuck.contains(object)));
+    findings
 }
 
 fn pod_row(pod: &PodReport) -> Markup {
@@ -138,7 +164,7 @@ fn pod_row(pod: &PodReport) -> Markup {
     };
     html! {
         tr {
-            td { (pod.namespace) "/" (pod.name) }
+            td.name { (pod.namespace) "/" (pod.name) }
             td { span class={ "tag " (parts::class(tone)) } { (pod.outcome.as_str()) } }
             td.number { @match pod.step { Some(step) => (step), None => "–" } }
             td.words { (codes.join(", ")) }

@@ -1,5 +1,6 @@
 //! The page of `status`: the budgets that block first, then all.
 
+use super::parts::{Number, Words};
 use super::{page, parts};
 use crate::budget::Verdict;
 use crate::finding::Severity;
@@ -42,7 +43,7 @@ pub fn status(document: &Document<BudgetStatusList>) -> String {
                 h2 { "All budgets" }
                 (parts::table(
                     "All budgets",
-                    &["Budget", "Rule", "Healthy", "Needed", "Allowed", "Verdict"],
+                    &[Words("Budget"), Words("Rule"), Number("Healthy"), Number("Needed"), Number("Allowed"), Words("Verdict")],
                     &html! { @for (at, budget) in items.iter().enumerate() { (row(at, budget, telling(budget))) } },
                 ))
             }
@@ -63,7 +64,7 @@ fn row(at: usize, b: &BudgetStatus, linked: bool) -> Markup {
     let path = format!("{}/{}", b.namespace, b.name);
     html! {
         tr {
-            td { @if linked { a href={ "#b" (at) } { (path) } } @else { (path) } }
+            td.name { @if linked { a href={ "#b" (at) } { (path) } } @else { (path) } }
             td { (rule(b)) }
             td.number { (b.current_healthy) " of " (b.expected_pods) }
             td.number { (b.desired_healthy) }
@@ -91,7 +92,7 @@ fn article(at: usize, b: &BudgetStatus) -> Markup {
                     summary { (parts::count(b.pods.len(), "pod")) ", " (blocked) " of them not to be evicted now" }
                     (parts::table(
                         &format!("Pods of {}/{}", b.namespace, b.name),
-                        &["Pod", "Node", "State", "Counted", "If evicted now"],
+                        &[Words("Pod"), Words("Node"), Words("State"), Words("Counted"), Words("If evicted now")],
                         &html! { @for pod in &b.pods { (pod_row(pod)) } },
                     ))
                 }
@@ -109,8 +110,8 @@ fn pod_row(pod: &PodReport) -> Markup {
     };
     html! {
         tr {
-            td { (pod.name) }
-            td { (pod.node.as_deref().unwrap_or("–")) }
+            td.name { (pod.name) }
+            td.name { (pod.node.as_deref().unwrap_or("–")) }
             td { (pod.phase) @if !pod.ready { ", not Ready" } }
             td { (if pod.counted { "yes" } else { "no" }) }
             td.words {
