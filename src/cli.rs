@@ -101,7 +101,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "FILE|DIR|-", help_heading = "Input")]
     pub from: Vec<String>,
     /// The time to answer for, in RFC 3339 form [default: the newest time in the files]
-    #[arg(long, global = true, value_name = "TIME", help_heading = "Input")]
+    #[arg(long, global = true, value_name = "TIME", value_parser = parse_time, help_heading = "Input")]
     pub now: Option<Timestamp>,
     /// Output format
     #[arg(long, short = 'o', global = true, value_enum, value_name = "FORMAT", help_heading = "Output")]
@@ -119,6 +119,10 @@ pub struct Global {
     #[cfg(feature = "live")]
     #[command(flatten)]
     pub connect: crate::cluster::options::ConnectOptions,
+}
+
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| format!("{text:?} is no time: write it like 2026-01-31T12:00:00Z"))
 }
 
 /// When to colour.

@@ -1,5 +1,6 @@
 //! `man`: manual pages, made from the definition of the command line.
 
+use super::names;
 use crate::called::Plugin;
 use crate::cli::Answer;
 use crate::error::{Failure, Kind, Result};
@@ -40,7 +41,13 @@ pub fn run(args: &ManArgs) -> Result<Answer> {
     }
     let name = args.command.as_deref().map_or_else(|| "kubectl-pdb".to_owned(), |c| format!("kubectl-pdb-{c}"));
     let page = pages.into_iter().find(|p| p.name == name);
-    let page = page.ok_or_else(|| Failure::usage(format!("there is no command {:?}", args.command)))?;
+    let page = page.ok_or_else(|| {
+        let word = args.command.as_deref().unwrap_or_default();
+        let command = Plugin::Pdb.command();
+        let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+        let hint = names::hint(word, known.into_iter(), std::iter::empty());
+        Failure::usage(format!("there is no command {word:?}")).hint(hint)
+    })?;
     Ok(Answer::new(page.text))
 }
 

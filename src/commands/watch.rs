@@ -30,9 +30,15 @@ pub struct WatchArgs {
         value_name = "DURATION",
         default_value = "5s",
         hide_default_value = true,
-        value_parser = parse_timeout
+        value_parser = parse_pause
     )]
     interval: Duration,
+}
+
+/// A pause is one: without it, a server would be asked without end.
+fn parse_pause(text: &str) -> Result<Duration, String> {
+    let pause = parse_timeout(text)?;
+    if pause.is_zero() { Err("the pause has to be longer than 0".to_owned()) } else { Ok(pause) }
 }
 
 /// What is repeated.
@@ -68,12 +74,14 @@ impl WatchArgs {
             }
             if self.watch {
                 let text = changes(&shown, &answer.text, global.output.unwrap_or_default());
-                super::print(&Answer { text, ..answer.clone() });
+                // What is warned of once stays so.
+                let warnings = if shown.is_empty() { answer.warnings.clone() } else { Vec::new() };
+                super::print(&Answer { text, warnings, status: answer.status });
                 shown.clone_from(&answer.text);
             }
             if self.wait.is_some() && (repeated.done)(&snapshot) {
-                let text = if self.watch { String::new() } else { answer.text };
-                return Ok(Answer { text, ..answer });
+                let shown_already = Answer { status: answer.status, ..Answer::new(String::new()) };
+                return Ok(if self.watch { shown_already } else { answer });
             }
             snapshot = loop {
                 if end.is_some_and(|end| Instant::now() >= end) {

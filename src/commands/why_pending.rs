@@ -1,5 +1,6 @@
 //! `why-pending`.
 
+use super::names;
 use crate::cli::{Answer, Global, Scope};
 use crate::error::{Failure, Kind as Fault, Result};
 use crate::pending::{self, Item, Request, Target};
@@ -7,8 +8,9 @@ use crate::render::{self, Format};
 use crate::report::pending::PendingReport;
 use crate::report::{Document, Need};
 use crate::sched::State;
-use crate::snapshot::Kind;
+use crate::snapshot::meta::Meta;
 use crate::snapshot::selector::LabelSelector;
+use crate::snapshot::{Kind, Snapshot};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -83,7 +85,7 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
     super::require(&snapshot, Kind::Pod)?;
     let (items, state) = if args.filename.is_empty() {
         let state = State::new(&snapshot);
-        let items = pending::pending(&request, &snapshot, &state).map_err(|t| not_found(&t, &request))?;
+        let items = pending::pending(&request, &snapshot, &state).map_err(|t| not_found(&t, &request, &snapshot))?;
         (items, state)
     } else {
         let manifests = crate::file::load(&args.filename, None)?;
@@ -146,16 +148,23 @@ fn target(text: &str) -> Result<Target> {
     }
     let known = WORKLOADS.iter().find(|(_, words)| words.contains(&&*word));
     known.map(|(kind, _)| Target::Workload((*kind).to_owned(), name.to_owned())).ok_or_else(|| {
-        Failure::usage(format!("{kind:?} is no kind of workload"))
-            .hint("pod, deployment, replicaset, statefulset, daemonset, job or replicationcontroller")
+        let known = std::iter::once("pod").chain(WORKLOADS.iter().filter_map(|(_, words)| words.first().copied()));
+        Failure::usage(format!("{kind:?} is no kind of workload")).hint(names::hint(&word, known, std::iter::empty()))
     })
 }
 
-fn not_found(target: &Target, request: &Request) -> Failure {
-    let what = match target {
-        Target::Pod(name) => format!("pod {name}"),
-        Target::Workload(kind, name) => format!("{} {name}", kind.to_ascii_lowercase()),
+fn not_found(target: &Target, request: &Request, snapshot: &Snapshot) -> Failure {
+    let (what, name, of_kind): (_, &str, Vec<&Meta>) = match target {
+        Target::Pod(name) => ("pod".to_owned(), name, snapshot.pods.iter().map(|p| &p.meta).collect()),
+        Target::Workload(kind, name) => {
+            let workloads = snapshot.workloads.iter().filter(|w| *w.kind == **kind);
+            (kind.to_ascii_lowercase(), name, workloads.map(|w| &w.meta).collect())
+        }
     };
-    let place = request.namespace.as_ref().map_or_else(String::new, |ns| format!(" in namespace {ns}"));
-    Failure::new(Fault::NotFound, format!("there is no {what}{place}")).hint("-n names the namespace, -A looks in all")
+    let looked_at = |meta: &&Meta| request.namespace.as_deref().is_none_or(|ns| ns == meta.ns());
+    let known = of_kind.iter().copied().filter(looked_at).map(|meta| &*meta.name);
+    let elsewhere = of_kind.iter().filter(|meta| &*meta.name == name).map(|meta| meta.ns().to_owned());
+    let place = request.namespace.as_ref().map_or_else(String::new, |ns| format!(" in namespace {ns:?}"));
+    Failure::new(Fault::NotFound, format!("there is no {what} {name:?}{place}"))
+        .hint(names::hint(name, known, elsewhere))
 }

@@ -100,6 +100,9 @@ fn read_text(name: &str, mut input: impl BufRead, builder: &mut Builder) -> Resu
     }
 }
 
+/// What to give instead of a file that cannot be used.
+const WANTED: &str = "give what kubectl get … -o json or -o yaml prints, or kubectl pdb snapshot";
+
 fn read_json(name: &str, input: impl Read, builder: &mut Builder) -> Result<()> {
     let mut splitter = Splitter::new(input);
     while let Some(piece) = splitter.next().map_err(|e| cannot_cut(name, e))? {
@@ -115,9 +118,7 @@ fn cannot_cut(name: &str, error: SplitError) -> Failure {
         SplitError::Truncated(_) => {
             Failure::bad_input(format!("{name}: {error}")).hint("the file is cut short: write it again")
         }
-        SplitError::Unexpected(..) => {
-            Failure::bad_input(format!("{name}: {error}")).hint("give what kubectl get … -o json or -o yaml prints")
-        }
+        SplitError::Unexpected(..) => Failure::bad_input(format!("{name}: {error}")).hint(WANTED),
     }
 }
 
@@ -130,7 +131,7 @@ fn bad_item(name: &str, start: Option<Position>, bytes: &[u8], error: &ItemError
         (None, _) => String::new(),
     };
     let what = describe(bytes).map(|w| format!(" {w}:")).unwrap_or_default();
-    Failure::new(Kind::BadInput, format!("{name}:{place}{what} {}", error.message))
+    Failure::new(Kind::BadInput, format!("{name}:{place}{what} {}", error.message)).hint(WANTED)
 }
 
 /// `Pod shop/web-1`, where the object says so.
@@ -151,6 +152,7 @@ fn read_yaml(name: &str, mut input: impl Read, builder: &mut Builder) -> Result<
     let documents: Vec<serde_json::Value> =
         serde_saphyr::from_multiple_with_options(&text, yaml_options()).map_err(|e| {
             Failure::bad_input(format!("{name}: it is neither JSON nor YAML: {}", e.to_string().trim_end()))
+                .hint(WANTED)
         })?;
     for document in documents {
         match document {
@@ -167,8 +169,7 @@ fn read_yaml(name: &str, mut input: impl Read, builder: &mut Builder) -> Result<
                 }
             },
             _ => {
-                return Err(Failure::bad_input(format!("{name}: it is text, and not a Kubernetes object"))
-                    .hint("give what kubectl get … -o json or -o yaml prints"));
+                return Err(Failure::bad_input(format!("{name}: it is text, and not a Kubernetes object")).hint(WANTED));
             }
         }
     }

@@ -107,12 +107,14 @@ fn summary(snapshot: &Snapshot, judged: &[Judgement], screen: &Screen) -> String
     }
     let count = |v: Verdict| judged.iter().filter(|j| j.verdict == v).count();
     let worst = [
-        (Verdict::Never, "can never allow an eviction as things are"),
-        (Verdict::Broken, "cannot be used as written"),
-        (Verdict::Unknown, "could not be judged"),
-        (Verdict::Waits, "wait"),
-        (Verdict::Inert, "select no pods"),
+        (Verdict::Never, "can never allow an eviction as things are", ""),
+        (Verdict::Broken, "cannot be used as written", ""),
+        (Verdict::Unknown, "could not be judged", ""),
+        (Verdict::Waits, "wait", "waits"),
+        (Verdict::Inert, "select no pods", "selects no pods"),
     ];
+    let worst = worst
+        .map(|(verdict, several, one)| (verdict, if count(verdict) == 1 && !one.is_empty() { one } else { several }));
     let said: Vec<String> = worst
         .iter()
         .filter(|(v, _)| count(*v) > 0)

@@ -1,6 +1,6 @@
 //! Bad input is told in words that help, and never ends in a panic.
 
-use crate::program::{Ran, program};
+use crate::program::{Ran, program, run};
 use std::io::Write;
 use std::process::Stdio;
 
@@ -55,6 +55,42 @@ fn what_cannot_be_read_is_named_with_its_place() {
     }
     let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain("{}".encode_utf16().flat_map(u16::to_le_bytes)).collect();
     assert!(status_of(&utf16).err.contains("UTF-16"));
+}
+
+#[test]
+fn a_wrong_command_line_is_told_what_would_be_right() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+    for (args, words) in [
+        ("", "Usage: kubectl pdb"),
+        ("stauts", "'status'"),
+        ("status --exit-cod", "'--exit-code'"),
+        ("status starer -n edge --from budgets", "did you mean starter?"),
+        ("status starter --from budgets", "it is in namespace edge: give -n"),
+        ("status -A --now noon --from budgets", "2026-01-31T12:00:00Z"),
+        ("status -A -o jsn --from budgets", "json"),
+        ("status -A --interval 0s --from budgets", "longer than 0"),
+        ("status -A --context c --from budgets", "give one of the two"),
+        ("status", "--from FILE"),
+        ("drain-plan n11 --from drain", "did you mean n1"),
+        ("drain-plan n1 --timeout 5x --from drain", "30s"),
+        ("why-pending cart-60788521-nv4z -n shop --from pending", "did you mean cart-60788521-nv4zt?"),
+        ("why-pending cart-60788521-nv4zt --from pending", "it is in namespace shop: give -n"),
+        ("why-pending deploment/cart -n shop --from pending", "did you mean deployment?"),
+        ("explain zero-by-rul", "did you mean zero-by-rule?"),
+        ("man stats", "did you mean status?"),
+    ] {
+        let args = args.split_whitespace().map(|word| match word {
+            "budgets" | "drain" | "pending" => format!("{examples}/{word}"),
+            _ => word.to_owned(),
+        });
+        let ran = run(args);
+        assert!(
+            ran.status == 1 && ran.out.is_empty() && ran.err.contains(words),
+            "{words}: {} {}",
+            ran.status,
+            ran.err
+        );
+    }
 }
 
 #[test]
