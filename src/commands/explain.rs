@@ -49,7 +49,7 @@ impl From<Code> for Explanation {
 /// Runs the command.
 ///
 /// # Errors
-/// A code that is not in the table.
+/// A code that is not in the table; a page.
 pub fn run(args: &ExplainArgs, global: &Global) -> Result<Answer> {
     let asked = args.codes.iter().map(|word| parse(word)).collect::<Result<Vec<_>>>()?;
     let screen = global.screen();
@@ -58,6 +58,7 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<Answer> {
     let text = match screen.format {
         Format::Json => render::json(&rows())?,
         Format::Yaml => render::yaml(&rows())?,
+        Format::Html => return Err(super::no_page("explain")),
         Format::Name => wanted.iter().map(|c| format!("{c}\n")).collect(),
         _ if asked.is_empty() => overview(&screen),
         _ => asked.iter().map(|c| paragraphs(*c, &screen)).collect::<Vec<_>>().join("\n"),

@@ -52,6 +52,11 @@ pub fn require(snapshot: &Snapshot, kind: Kind) -> Result<()> {
     }
 }
 
+/// The refusal of a page where there is none.
+pub fn no_page(command: &str) -> Failure {
+    Failure::usage(format!("{command} has no page")).hint("-o html is for status, drain-plan and why-pending")
+}
+
 /// Writes an answer and gives the program's exit status. A reader that has gone (`| head`) is no fault.
 pub fn print(answer: &Answer) -> ExitCode {
     let mut err = anstream::stderr().lock();

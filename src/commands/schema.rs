@@ -23,9 +23,10 @@ pub struct SchemaArgs {
 /// Runs the command.
 ///
 /// # Errors
-/// None: a schema can be written.
+/// A page is asked for: a schema has none.
 pub fn run(args: &SchemaArgs, global: &Global) -> Result<Answer> {
     let text = match (args.document, global.screen().format) {
+        (_, Format::Html) => return Err(super::no_page("schema")),
         (Some(document), Format::Yaml) => render::yaml(&document.schema())?,
         (Some(document), _) => render::json(&document.schema())?,
         (None, Format::Yaml) => render::yaml(&all())?,

@@ -77,6 +77,8 @@ fn a_wrong_command_line_is_told_what_would_be_right() {
         ("why-pending cart-60788521-nv4zt --from pending", "it is in namespace shop: give -n"),
         ("why-pending deploment/cart -n shop --from pending", "did you mean deployment?"),
         ("explain zero-by-rul", "did you mean zero-by-rule?"),
+        ("explain -o html", "drain-plan"),
+        ("schema status -o html", "drain-plan"),
         ("man stats", "did you mean status?"),
     ] {
         let args = args.split_whitespace().map(|word| match word {

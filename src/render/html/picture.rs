@@ -1,9 +1,8 @@
-//! The picture of a drain plan: the rounds from top to bottom, in each its nodes, in each node a mark for every pod.
+//! The picture of a drain plan: what is in no round and then the rounds from top to bottom, in each its nodes, in each node a mark for every pod.
 //! It is drawn twice, for narrow and for wide screens; the page shows one of them.
 
 use super::plan::{is_left_alone, round_of};
 use crate::drain::outcome::Outcome;
-use crate::render::table::cut;
 use crate::report::plan::{DrainPlan, NodeReport, PodReport};
 use maud::{Markup, html};
 
@@ -15,6 +14,8 @@ const GAP: usize = 12;
 const MARK: usize = 10;
 const IN_A_ROW: usize = 12;
 const ROWS: usize = 2;
+/// Letters of a node's name that fit into its box.
+const NAME: usize = 19;
 /// Room for the heading of a round.
 const HEADING: usize = 28;
 
@@ -26,11 +27,11 @@ struct Round<'a> {
 
 /// Both pictures.
 pub fn picture(plan: &DrainPlan) -> Markup {
-    let rounds = rounds(plan);
+    let (rounds, domain) = (rounds(plan), domain(plan));
     html! {
         figure {
-            (drawing(&rounds, 2, "narrow"))
-            (drawing(&rounds, 6, "wide"))
+            (drawing(&rounds, domain, 2, "narrow"))
+            (drawing(&rounds, domain, 6, "wide"))
             figcaption.soft {
                 "A box is a node, in a dashed frame if it waits, in a thick one if it is blocked. A mark is a pod: "
                 @for (at, (mark, words)) in Mark::ALL.iter().enumerate() {
@@ -92,23 +93,34 @@ impl Mark {
 
 fn rounds(plan: &DrainPlan) -> Vec<Round<'_>> {
     let named = |name: &str| plan.nodes.iter().find(|n| *n.name == *name);
-    let mut rounds: Vec<Round<'_>> = plan
-        .order
-        .iter()
-        .enumerate()
-        .map(|(at, names)| Round {
-            title: format!("Round {}", at + 1),
-            nodes: names.iter().filter_map(|n| named(n)).collect(),
-        })
-        .collect();
     let rest: Vec<&NodeReport> = plan.nodes.iter().filter(|n| round_of(plan, n).is_none()).collect();
-    if !rest.is_empty() {
-        rounds.push(Round { title: "Not before it is cured".to_owned(), nodes: rest });
-    }
-    rounds
+    let rest = (!rest.is_empty()).then(|| Round { title: "Not before it is cured".to_owned(), nodes: rest });
+    let rounds = plan.order.iter().enumerate().map(|(at, names)| Round {
+        title: format!("Round {}", at + 1),
+        nodes: names.iter().filter_map(|n| named(n)).collect(),
+    });
+    rest.into_iter().chain(rounds).collect()
 }
 
-fn drawing(rounds: &[Round<'_>], columns: usize, class: &str) -> Markup {
+/// What all names end with, from their first dot on: it tells no node from another.
+fn domain(plan: &DrainPlan) -> &str {
+    let [first, _, ..] = &*plan.nodes else { return "" };
+    let domain = first.name.find('.').and_then(|at| first.name.get(at..)).unwrap_or_default();
+    if plan.nodes.iter().all(|n| n.name.ends_with(domain)) { domain } else { "" }
+}
+
+/// As much of a node's name as fits: both its ends, as either may be what tells it from others.
+fn label(name: &str, domain: &str) -> String {
+    let host = name.strip_suffix(domain).unwrap_or(name);
+    let letters = host.chars().count();
+    if letters <= NAME {
+        return host.to_owned();
+    }
+    let end = host.chars().skip(letters - NAME / 2);
+    host.chars().take(NAME - NAME / 2 - 1).chain(['…']).chain(end).collect()
+}
+
+fn drawing(rounds: &[Round<'_>], domain: &str, columns: usize, class: &str) -> Markup {
     let width = columns * (BOX.0 + GAP) - GAP + 4;
     let lines = |round: &Round<'_>| round.nodes.len().min(DRAWN).div_ceil(columns);
     let heights: Vec<usize> = rounds.iter().map(|r| HEADING + lines(r) * (BOX.1 + GAP)).collect();
@@ -120,14 +132,16 @@ fn drawing(rounds: &[Round<'_>], columns: usize, class: &str) -> Markup {
     html! {
         svg class=(class) role="img" aria-label=(in_words(rounds)) viewBox={ "0 0 " (width) " " (heights.iter().sum::<usize>()) } {
             @for (round, top) in rounds.iter().zip(tops) {
-                text.name x="2" y=(top + 18) { (round.title) }
-                @if round.nodes.len() > DRAWN {
-                    text.note x="90" y=(top + 18) { (DRAWN) " of " (round.nodes.len()) " nodes" }
+                text.name x="2" y=(top + 18) {
+                    (round.title)
+                    @if round.nodes.len() > DRAWN {
+                        tspan.note dx="12" { (DRAWN) " of " (round.nodes.len()) " nodes" }
+                    }
                 }
                 @for (at, node) in round.nodes.iter().take(DRAWN).enumerate() {
                     @let x = 2 + (at % columns) * (BOX.0 + GAP);
                     @let y = top + HEADING + (at / columns) * (BOX.1 + GAP);
-                    (node_box(node, x, y))
+                    (node_box(node, &label(&node.name, domain), x, y))
                 }
             }
         }
@@ -144,12 +158,12 @@ fn in_words(rounds: &[Round<'_>]) -> String {
     words.collect::<Vec<_>>().join(". ")
 }
 
-fn node_box(node: &NodeReport, x: usize, y: usize) -> Markup {
+fn node_box(node: &NodeReport, name: &str, x: usize, y: usize) -> Markup {
     let pods = by_outcome(node);
     let (drawn, more) = (pods.len().min(IN_A_ROW * ROWS), pods.len().saturating_sub(IN_A_ROW * ROWS));
     html! {
         rect class={ "box " (node.verdict.as_str()) } x=(x) y=(y) width=(BOX.0) height=(BOX.1) rx="6" {}
-        text.name x=(x + 10) y=(y + 19) { (cut(&node.name, 22)) }
+        text.name x=(x + 10) y=(y + 19) { (name) }
         text.note x=(x + 10) y=(y + 37) {
             (node.verdict.as_str()) ", " (pods.len()) @if pods.len() == 1 { " pod" } @else { " pods" }
             @if more > 0 { " (" (drawn) " drawn)" }
@@ -165,4 +179,17 @@ pub fn by_outcome(node: &NodeReport) -> Vec<&PodReport> {
     let mut pods: Vec<&PodReport> = node.pods.iter().collect();
     pods.sort_by_key(|p| Mark::of(p));
     pods
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart_in_a_box() {
+        assert_eq!(label("n1", ""), "n1");
+        assert_eq!(label("ip-10-0-0-1.eu.internal", ".eu.internal"), "ip-10-0-0-1");
+        assert_eq!(label("gke-prod-default-pool-1a2b3c4d-x1yz", ""), "gke-prod-…3c4d-x1yz");
+        assert_eq!(label("gke-prod-default-pool-1a2b3c4d-x1yz", "").chars().count(), NAME);
+    }
 }
