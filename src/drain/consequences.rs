@@ -126,7 +126,7 @@ fn failing(ground: &Ground<'_>, world: &World<'_>, at: usize, actor: &Actor) -> 
     };
     match actor.stage {
         Stage::Pending if actor.pod.spec.scheduling_gates.is_empty() => {
-            let words = placement::refusal(&world.state, &actor.pod);
+            let words = world.refusal(&actor.pod);
             Some(format!("{name} fits on no node ({})", placement::first_sentence(&words)))
         }
         Stage::Pending => Some(format!("{name} is held by scheduling gates")),

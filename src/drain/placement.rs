@@ -51,6 +51,15 @@ pub fn refusal(state: &State, pod: &Arc<Pod>) -> String {
     message::message(&diagnosis, &preemption)
 }
 
+/// The first sentence of that, for a pod that fits nowhere.
+pub fn first_refusal(state: &State, pod: &Arc<Pod>) -> String {
+    let diagnosis = state.diagnose(pod);
+    if diagnosis.rejection.is_some() {
+        return first_sentence(&message::message(&diagnosis, &state.preempt(pod, &diagnosis))).to_owned();
+    }
+    message::first_sentence(&diagnosis)
+}
+
 /// The first sentence of the scheduler's words: what refuses the pod, without what preemption adds.
 pub fn first_sentence(words: &str) -> &str {
     words.split_once(". ").map_or(words.trim_end_matches('.'), |(first, _)| first)

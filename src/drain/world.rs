@@ -6,7 +6,7 @@ use super::finder::Finder;
 use super::ground::Ground;
 use super::ledger::{BudgetId, Ledger};
 use super::owners::{Makes, Owner, STARTUP_GUESS};
-use super::placement::{Placed, place};
+use super::placement::{Placed, first_refusal, place};
 use super::sets::{Ordinal, Sets};
 use super::successor::{new_name, successor};
 use crate::quota::Usage;
@@ -350,8 +350,7 @@ impl<'g> World<'g> {
             queue.sort_by_key(|id| (Reverse(self.actors.get(*id).map_or(0, |a| a.pod.priority())), *id));
             for id in queue {
                 let Some(actor) = self.actors.get(id).filter(|a| a.stage == Stage::Pending) else { continue };
-                let quick = self.find(actor).map(Placed::On);
-                match quick.unwrap_or_else(|| place(&self.state, &actor.pod, self.finder.is_some())) {
+                match self.place(actor) {
                     Placed::Nowhere => continue,
                     Placed::On(node) => self.start(id, &node, 0),
                     Placed::Preempting { node, victims } => self.preempt(id, &node, victims),
@@ -359,6 +358,24 @@ impl<'g> World<'g> {
                 self.waiting.retain(|w| *w != id);
             }
         }
+    }
+
+    fn place(&self, actor: &Actor) -> Placed {
+        let Some((finder, _)) = &self.finder else { return place(&self.state, &actor.pod, false) };
+        if finder.borrow_mut().fits_nowhere(&self.state, &actor.pod) {
+            return Placed::Nowhere;
+        }
+        let placed = self.find(actor).map_or_else(|| place(&self.state, &actor.pod, true), Placed::On);
+        if matches!(placed, Placed::Nowhere) {
+            finder.borrow_mut().found_none(&actor.pod);
+        }
+        placed
+    }
+
+    /// The scheduler's first sentence about a pod that fits nowhere.
+    pub fn refusal(&self, pod: &Arc<Pod>) -> String {
+        let known = self.finder.as_ref().and_then(|(finder, _)| finder.borrow_mut().words(&self.state, pod));
+        known.unwrap_or_else(|| first_refusal(&self.state, pod))
     }
 
     /// A node found quickly, where that is asked for and there is one.

@@ -39,7 +39,7 @@ fn spread(pod: &Arc<Pod>, node: &NodeInfo, state: &State) -> String {
     let incoming = Incoming::new(state, pod);
     let violated = constraints(&incoming).into_iter().filter_map(|c| {
         let skew = c.skew(node).filter(|s| *s > c.max_skew)?;
-        let domain = c.domains.of(node).and_then(|d| c.domains.values.get(d))?.clone();
+        let domain = c.domains.of(node.id).and_then(|d| c.domains.values.get(d))?.clone();
         Some(format!("{} {domain} would be {skew} above the least, at most {} are allowed", c.topology_key, c.max_skew))
     });
     some(violated)

@@ -9,11 +9,12 @@ use super::{amounts, creation, explain, nomination, recorded, startup};
 use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::sched::filters::Incoming;
+use crate::sched::kin::Kin;
 use crate::shell::Kubectl;
 use crate::snapshot::coverage::Outcome;
-use crate::snapshot::pod::{Pod, PodSpec, Volume};
+use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
-use crate::snapshot::{Kind, Map, Snapshot, Str};
+use crate::snapshot::{Kind, Snapshot};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,8 +23,9 @@ pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<
     let subjects = select::select(request, snapshot)?;
     let kubectl = Kubectl::of(snapshot);
     let pods = subjects.iter().filter(|s| matches!(s, Subject::Pod(_))).count();
-    let tries = !request.targets.is_empty() || pods * state.nodes().len() < TRIED;
-    let mut run = Run { snapshot, state, kubectl: &kubectl, tries, known: HashMap::new() };
+    let named = !request.targets.is_empty();
+    let tries = named || pods * state.nodes().len() < TRIED;
+    let mut run = Run { snapshot, state, kubectl: &kubectl, named, tries, known: HashMap::new() };
     let mut items: Vec<Item> = subjects
         .into_iter()
         .filter_map(|s| match s {
@@ -41,14 +43,12 @@ pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<
 /// Up to so many pods times nodes, cures are looked for although no pod was asked for by name.
 const TRIED: usize = 20_000;
 
-/// What tells pods apart for the scheduler: template, volumes, namespace, labels, owner.
-type Kin = (*const PodSpec, *const Vec<Volume>, Option<Str>, Map, Option<Str>);
-
 /// One run over many pods; those that the scheduler cannot tell apart are judged once.
 struct Run<'a> {
     snapshot: &'a Snapshot,
     state: &'a State,
     kubectl: &'a Kubectl,
+    named: bool,
     tries: bool,
     known: HashMap<Kin, (Scheduling, Vec<Finding>)>,
 }
@@ -88,20 +88,17 @@ impl Run<'_> {
 
     fn unscheduled(&mut self, pod: &Arc<Pod>, item: &mut Item) {
         let owner = item.owner.clone();
-        let explain = || explained(pod, owner.as_ref(), self.state, self.kubectl, self.tries);
-        let (s, findings) = if pod.status.nominated_node.is_some() {
-            explain()
-        } else {
-            let controller = pod.meta.controller.as_ref().map(|o| o.uid.clone());
-            let meta = &pod.meta;
-            let kin = (
-                Arc::as_ptr(&pod.spec),
-                Arc::as_ptr(&pod.volumes),
-                meta.namespace.clone(),
-                meta.labels.clone(),
-                controller,
-            );
-            self.known.entry(kin).or_insert_with(explain).clone()
+        let explain = || {
+            let (mut s, findings) = explained(pod, owner.as_ref(), self.state, self.kubectl, self.tries);
+            if !self.named {
+                // What each node's preemption met is told of pods that were asked for by name only.
+                s.preemption.failures = Vec::new();
+            }
+            (s, findings)
+        };
+        let (s, findings) = match Kin::of(pod) {
+            Some(kin) => self.known.entry(kin).or_insert_with(explain).clone(),
+            None => explain(),
         };
         item.findings.extend(findings);
         item.findings.extend(recorded::stale(pod, &s.message, self.snapshot));

@@ -41,11 +41,20 @@ pub fn schedule(state: &State, pod: &Arc<Pod>) -> (Scheduling, Diagnosis) {
     let mut cycle = Cycle::new(state, pod);
     let diagnosis = cycle.diagnose();
     let preemption = cycle.preempt(&diagnosis);
-    let mut groups: HashMap<Vec<Status>, Vec<NodeId>> = HashMap::new();
+    let mut known: HashMap<Vec<Status>, usize> = HashMap::new();
+    let mut groups: Vec<Group> = Vec::new();
+    // Most nodes refuse as the one before them does.
+    let mut last = 0;
     for node in state.nodes().iter().filter(|n| diagnosis.fits.binary_search(&n.id).is_err()) {
-        groups.entry(cycle.explain(node)).or_default().push(node.id);
+        let refusals = cycle.explain(node);
+        if groups.get(last).is_none_or(|g| g.refusals != refusals) {
+            last = *known.entry(refusals.clone()).or_insert(groups.len());
+        }
+        match groups.get_mut(last) {
+            Some(group) => group.nodes.push(node.id),
+            None => groups.push(Group { refusals, nodes: vec![node.id] }),
+        }
     }
-    let mut groups: Vec<Group> = groups.into_iter().map(|(refusals, nodes)| Group { refusals, nodes }).collect();
     groups.sort_by_key(|g| (std::cmp::Reverse(g.nodes.len()), g.nodes.first().copied()));
     let message = if diagnosis.fits.is_empty() { message(&diagnosis, &preemption) } else { String::new() };
     let scheduling = Scheduling {

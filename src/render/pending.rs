@@ -9,7 +9,7 @@ use crate::pending::facts::{count, some};
 use crate::pending::item::Placement;
 use crate::pending::scheduling::Scheduling;
 use crate::pending::{Item, Stage, Subject, detail};
-use crate::sched::preempt::{NO_VICTIMS, Outcome};
+use crate::sched::preempt::Outcome;
 use crate::sched::{NodeId, Reason, State, Status};
 use crate::snapshot::age::{age, duration_words};
 use crate::snapshot::pod::Pod;
@@ -337,12 +337,9 @@ fn at_node(s: &Scheduling, id: NodeId) -> String {
         let violates = if c.violations > 0 { format!(" ({} against a budget)", c.violations) } else { String::new() };
         return format!("{chosen}take {names}{violates}");
     }
-    let failed = p.failures.iter().find(|(n, _)| *n == id).map(|(_, s)| s);
-    match (p.outcome, failed) {
+    match (p.outcome, p.failure(id)) {
         (Outcome::NotTried | Outcome::NotEligible, _) => "not tried".to_owned(),
-        (_, Some(f)) if f.reasons.iter().any(|r| matches!(r, Reason::Words(w) if &**w == NO_VICTIMS)) => {
-            "nothing of lower priority there".to_owned()
-        }
+        (_, Some(f)) if f.reasons.contains(&Reason::NoVictims) => "nothing of lower priority there".to_owned(),
         (_, Some(f)) => format!("not enough: {}", f.reasons.first().map(short).unwrap_or_default()),
         (Outcome::Found, None) if looked_at(s, id) => "not looked at".to_owned(),
         (_, None) => "cannot help".to_owned(),

@@ -2,6 +2,7 @@
 //! only grow, and all copies of a state share them, so that a number means the same in each.
 
 use super::terms::Term;
+use crate::snapshot::pod::Pod;
 use crate::snapshot::{Map, Str};
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,11 +18,20 @@ pub type RepelId = u32;
 struct Numbered<T> {
     values: Vec<T>,
     ids: HashMap<T, u32>,
+    /// The numbers by the namespaces that a value speaks of; those that may speak of any are under `None`.
+    by_namespace: HashMap<Option<Str>, Vec<u32>>,
 }
 
 impl<T> Default for Numbered<T> {
     fn default() -> Self {
-        Self { values: Vec::new(), ids: HashMap::new() }
+        Self { values: Vec::new(), ids: HashMap::new(), by_namespace: HashMap::new() }
+    }
+}
+
+impl<T> Numbered<T> {
+    fn under<'s>(&'s self, namespace: &Option<Str>) -> impl Iterator<Item = (u32, &'s T)> + use<'s, T> {
+        let ids = self.by_namespace.get(namespace).into_iter().flatten();
+        ids.filter_map(|id| Some((*id, self.values.get(*id as usize)?)))
     }
 }
 
@@ -33,7 +43,8 @@ impl<T: Clone + Eq + Hash> Growing<T> {
         Self(RwLock::new(Numbered::default()))
     }
 
-    fn id(&self, value: &T) -> u32 {
+    /// The number of a value; `namespaces` are those it speaks of, asked for when it is new.
+    fn id<N: IntoIterator<Item = Option<Str>>>(&self, value: &T, namespaces: impl FnOnce() -> N) -> u32 {
         if let Some(id) = self.read(|n| n.ids.get(value).copied()) {
             return id;
         }
@@ -44,6 +55,12 @@ impl<T: Clone + Eq + Hash> Growing<T> {
         let id = u32::try_from(n.values.len()).unwrap_or(u32::MAX);
         n.values.push(value.clone());
         n.ids.insert(value.clone(), id);
+        for namespace in namespaces() {
+            let ids = n.by_namespace.entry(namespace).or_default();
+            if ids.last() != Some(&id) {
+                ids.push(id);
+            }
+        }
         id
     }
 
@@ -59,6 +76,14 @@ pub struct Class {
     pub namespace: Str,
     /// The labels.
     pub labels: Map,
+}
+
+impl Class {
+    /// That of a pod.
+    pub fn of(pod: &Pod) -> Self {
+        let namespace = pod.meta.namespace.clone().unwrap_or_else(|| Str::from(""));
+        Self { namespace, labels: pod.meta.labels.clone() }
+    }
 }
 
 /// The tables of numbers.
@@ -80,10 +105,49 @@ impl Default for Catalogue {
     }
 }
 
+/// What some of the values of a table are judged to be, by number. Values that were added later have to be judged anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged<R> {
+    /// Numbers, in order, with what they were judged to be.
+    found: Vec<(u32, R)>,
+    /// So many values had been seen.
+    seen: u32,
+}
+
+impl<R> Default for Judged<R> {
+    fn default() -> Self {
+        Self { found: Vec::new(), seen: 0 }
+    }
+}
+
+impl<R> Judged<R> {
+    fn new(mut found: Vec<(u32, R)>, seen: usize) -> Self {
+        found.sort_by_key(|(id, _)| *id);
+        found.dedup_by_key(|(id, _)| *id);
+        Self { found, seen: u32::try_from(seen).unwrap_or(u32::MAX) }
+    }
+
+    /// What was found, turned into something else.
+    pub fn map<T>(self, mut turn: impl FnMut(R) -> T) -> Judged<T> {
+        Judged { found: self.found.into_iter().map(|(id, r)| (id, turn(r))).collect(), seen: self.seen }
+    }
+
+    /// The numbers found, in order.
+    pub fn ids(&self) -> Vec<u32> {
+        self.found.iter().map(|(id, _)| *id).collect()
+    }
+
+    /// What a number was judged to be: nothing, or something; the outer `None` is for a value added later.
+    pub fn get(&self, id: u32) -> Option<Option<&R>> {
+        let found = || self.found.binary_search_by_key(&id, |(id, _)| *id).ok().and_then(|at| self.found.get(at));
+        (id < self.seen).then(|| found().map(|(_, r)| r))
+    }
+}
+
 impl Catalogue {
     /// The number of a resource.
     pub fn resource(&self, name: &Str) -> ResourceId {
-        ResourceId::try_from(self.resources.id(name)).unwrap_or(ResourceId::MAX)
+        ResourceId::try_from(self.resources.id(name, || None)).unwrap_or(ResourceId::MAX)
     }
 
     /// The name of a resource.
@@ -93,21 +157,36 @@ impl Catalogue {
 
     /// The number of a namespace and label set.
     pub fn class(&self, class: &Class) -> ClassId {
-        self.classes.id(class)
+        self.classes.id(class, || Some(Some(class.namespace.clone())))
     }
 
-    /// Judges every namespace and label set seen so far, by number.
-    pub fn judge_classes(&self, judge: impl FnMut(&Class) -> bool) -> Vec<bool> {
-        self.classes.read(|n| n.values.iter().map(judge).collect())
+    /// Judges every namespace and label set seen so far; only those of some namespaces, where they are given.
+    pub fn judge_classes<R>(&self, namespaces: Option<&[Str]>, judge: impl Fn(&Class) -> Option<R>) -> Judged<R> {
+        self.classes.read(|n| {
+            let judged = |(id, class)| Some((id, judge(class)?));
+            let found = match namespaces {
+                None => (0..).zip(&n.values).filter_map(judged).collect(),
+                Some(names) => names.iter().flat_map(|ns| n.under(&Some(ns.clone()))).filter_map(judged).collect(),
+            };
+            Judged::new(found, n.values.len())
+        })
     }
 
     /// The number of a set of terms.
     pub fn repel(&self, terms: &Arc<[Term]>) -> RepelId {
-        self.repels.id(terms)
+        self.repels.id(terms, || {
+            let any = terms.iter().any(|t| t.namespace_selector.is_some()).then_some(None);
+            let named: Vec<_> = terms.iter().flat_map(|t| t.namespaces.iter().cloned().map(Some)).collect();
+            any.into_iter().chain(named)
+        })
     }
 
-    /// Looks at every set of terms seen so far, by number.
-    pub fn judge_repels<R>(&self, judge: impl FnMut(&Arc<[Term]>) -> R) -> Vec<R> {
-        self.repels.read(|n| n.values.iter().map(judge).collect())
+    /// Judges every set of terms seen so far that may mean pods of a namespace.
+    pub fn judge_repels<R>(&self, namespace: &Str, judge: impl Fn(&Arc<[Term]>) -> Option<R>) -> Judged<R> {
+        self.repels.read(|n| {
+            let named = n.under(&Some(namespace.clone()));
+            let found = named.chain(n.under(&None)).filter_map(|(id, terms)| Some((id, judge(terms)?))).collect();
+            Judged::new(found, n.values.len())
+        })
     }
 }

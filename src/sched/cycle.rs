@@ -19,7 +19,7 @@ pub struct Cycle<'a> {
     filters: Vec<Box<dyn Filter + 'a>>,
     /// Every refusal before nodes are looked at; upstream stops at the first.
     rejections: Vec<Status>,
-    /// The nodes that are looked at at all, where some plugin says so, and which plugin.
+    /// The nodes that are looked at at all, in order, where some plugin says so, and which plugin.
     only: Option<(Plugin, Vec<NodeId>)>,
 }
 
@@ -32,8 +32,9 @@ impl<'a> Cycle<'a> {
             match prepare(&cycle.incoming) {
                 Prepared::Skip => {}
                 Prepared::Runs(filter) => cycle.filters.push(filter),
-                Prepared::RunsOn(filter, nodes) => {
+                Prepared::RunsOn(filter, mut nodes) => {
                     cycle.filters.push(filter);
+                    nodes.sort_unstable();
                     cycle.only = Some((*plugin, nodes));
                 }
                 Prepared::Rejects(status) => cycle.rejections.push(status),
@@ -55,18 +56,24 @@ impl<'a> Cycle<'a> {
     }
 
     pub(super) fn is_left_out(&self, node: NodeId) -> bool {
-        self.only.as_ref().is_some_and(|(_, nodes)| !nodes.contains(&node))
+        self.only.as_ref().is_some_and(|(_, nodes)| nodes.binary_search(&node).is_err())
     }
 
     /// Runs the filters against every node, each up to its first refusal.
     pub fn diagnose(&mut self) -> Diagnosis {
+        let state = self.incoming.state;
+        self.diagnose_some(state.nodes().iter().map(|n| n.id))
+    }
+
+    /// The same for some of the nodes, given in order; nothing is said of the others.
+    pub(super) fn diagnose_some(&mut self, nodes: impl IntoIterator<Item = NodeId>) -> Diagnosis {
         let state = self.incoming.state;
         let mut d = Diagnosis::new(state, self.rejection().cloned(), self.left_out());
         if d.rejection.is_some() {
             return d;
         }
         let nominated = self.incoming.pod().status.nominated_node.clone();
-        for node in state.nodes() {
+        for node in nodes.into_iter().filter_map(|id| state.node(id)) {
             // A node held for the pod is tried by itself first, even one that is left out else.
             if self.is_left_out(node.id) && Some(node.name()) != nominated.as_ref() {
                 continue;

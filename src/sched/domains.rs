@@ -1,6 +1,6 @@
 //! The domains that a node label divides the nodes into: zones, hosts.
 
-use super::node::NodeInfo;
+use super::node::{NodeId, NodeInfo};
 use crate::snapshot::Str;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,8 +30,8 @@ impl Domains {
     }
 
     /// The domain of a node; `None` where it lacks the label.
-    pub fn of(&self, node: &NodeInfo) -> Option<usize> {
-        self.by_node.get(node.id as usize).copied().flatten().map(|n| n as usize)
+    pub fn of(&self, node: NodeId) -> Option<usize> {
+        self.by_node.get(node as usize).copied().flatten().map(|n| n as usize)
     }
 
     /// How many domains there are.

@@ -3,7 +3,7 @@
 
 use super::diagnosis::Diagnosis;
 use super::preempt::{Outcome, Preemption};
-use super::status::{Plugin, Status};
+use super::status::{Plugin, Reason, Status};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -16,12 +16,8 @@ pub fn message(diagnosis: &Diagnosis, preemption: &Preemption) -> String {
         return NO_NODES.to_owned();
     }
     let mut text = match &diagnosis.rejection {
-        Some(status) => format!("0/{} nodes are available: {}.", diagnosis.total, words(status)),
-        None => {
-            let absent = diagnosis.total - diagnosis.failures.len() - diagnosis.fits.len();
-            let explicit = diagnosis.failures.iter().map(|(_, s)| s);
-            fit_error(diagnosis.total, explicit, absent, diagnosis.left_out.as_ref().map(words).as_deref())
-        }
+        Some(status) => format!("0/{} nodes are available: {}.", diagnosis.total, status.words()),
+        None => first_sentence(diagnosis),
     };
     let after = post_filter(diagnosis, preemption);
     if !after.is_empty() {
@@ -30,31 +26,56 @@ pub fn message(diagnosis: &Diagnosis, preemption: &Preemption) -> String {
     text
 }
 
-fn words(status: &Status) -> String {
-    status.reasons.iter().map(|r| r.text()).collect::<Vec<_>>().join(", ")
+/// What the filters said, without what preemption adds.
+pub fn first_sentence(diagnosis: &Diagnosis) -> String {
+    let absent = diagnosis.total - diagnosis.failures.len() - diagnosis.fits.len();
+    let tally = Tally::new(diagnosis.failures.iter().map(|(_, s)| s));
+    fit_error(diagnosis.total, tally, absent, diagnosis.left_out.as_ref().map(Status::words).as_deref())
+}
+
+/// How many nodes gave each reason.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally(HashMap<Reason, i64>);
+
+impl Tally {
+    pub fn new<'a>(statuses: impl Iterator<Item = &'a Status>) -> Self {
+        let mut tally = Self::default();
+        // Most nodes refuse as the one before them does.
+        let mut last: Option<(&Status, i64)> = None;
+        for status in statuses {
+            match &mut last {
+                Some((same, n)) if *same == status => *n += 1,
+                _ => last.replace((status, 1)).into_iter().for_each(|(before, n)| tally.count(before, n)),
+            }
+        }
+        last.into_iter().for_each(|(status, n)| tally.count(status, n));
+        tally
+    }
+
+    /// Counts `n` nodes with such a refusal; fewer than none takes them back.
+    pub fn count(&mut self, status: &Status, n: i64) {
+        for reason in &status.reasons {
+            match self.0.get_mut(reason) {
+                Some(known) => *known += n,
+                None => drop(self.0.insert(reason.clone(), n)),
+            }
+        }
+    }
 }
 
 /// `0/N nodes are available: 2 reason, 1 other reason.`, sorted as strings. `absent` nodes are those without a status of
 /// their own, of which `absent_words` is said.
-pub(super) fn fit_error<'a>(
-    total: usize,
-    statuses: impl Iterator<Item = &'a Status>,
-    absent: usize,
-    absent_words: Option<&str>,
-) -> String {
-    let mut counts: HashMap<&super::status::Reason, usize> = HashMap::new();
-    for reason in statuses.flat_map(|s| &s.reasons) {
-        *counts.entry(reason).or_default() += 1;
-    }
+pub(super) fn fit_error(total: usize, tally: Tally, absent: usize, absent_words: Option<&str>) -> String {
     // Different reasons may have the same words.
-    let mut by_words: HashMap<String, usize> = HashMap::new();
-    for (reason, n) in counts {
+    let mut by_words: HashMap<String, i64> = HashMap::new();
+    for (reason, n) in tally.0 {
         *by_words.entry(reason.text().into_owned()).or_default() += n;
     }
     if let (Some(words), 1..) = (absent_words, absent) {
-        *by_words.entry(words.to_owned()).or_default() += absent;
+        *by_words.entry(words.to_owned()).or_default() += i64::try_from(absent).unwrap_or(i64::MAX);
     }
-    let mut parts: Vec<String> = by_words.into_iter().map(|(words, n)| format!("{n} {words}")).collect();
+    let counted = by_words.into_iter().filter(|(_, n)| *n > 0);
+    let mut parts: Vec<String> = counted.map(|(words, n)| format!("{n} {words}")).collect();
     parts.sort();
     let mut text = format!("0/{total} nodes are available:");
     if !parts.is_empty() {

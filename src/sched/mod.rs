@@ -10,12 +10,15 @@
 //! affinity, disabled plugins, extenders) cannot be seen from the API and is not mirrored.
 
 pub mod catalogue;
+pub mod census;
 pub mod cycle;
 pub mod diagnosis;
 pub mod domains;
 pub mod filters;
+pub mod kin;
 pub mod message;
 pub mod node;
+pub mod nowhere;
 pub mod place;
 pub mod preempt;
 pub mod resources;

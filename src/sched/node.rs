@@ -33,9 +33,8 @@ pub struct PodInfo {
 impl PodInfo {
     /// `request` is what the pod counts as on a node.
     pub(super) fn new(pod: &Arc<Pod>, request: Arc<Request>, catalogue: &Catalogue) -> Self {
-        let namespace = pod.meta.namespace.clone().unwrap_or_else(|| Str::from(""));
-        let terms: Arc<[Term]> = pod.spec.pod_anti_affinity.iter().map(|t| Term::new(t, &namespace)).collect();
-        let class = Class { namespace, labels: pod.meta.labels.clone() };
+        let class = Class::of(pod);
+        let terms: Arc<[Term]> = pod.spec.pod_anti_affinity.iter().map(|t| Term::new(t, &class.namespace)).collect();
         Self {
             class: catalogue.class(&class),
             repels: (!terms.is_empty()).then(|| (catalogue.repel(&terms), terms)),
@@ -69,12 +68,23 @@ pub struct Slot {
     pub priority: i32,
     /// Whether it is being deleted.
     pub terminating: bool,
+    /// Whether it belongs to its node: a static pod, or one of a DaemonSet.
+    pub of_node: bool,
+    /// Whether it counts in full for a resize that its node has no room for.
+    pub resize_deferred: bool,
 }
 
 impl Slot {
-    fn new(info: Arc<PodInfo>) -> Self {
-        let (class, priority, terminating) = (info.class, info.pod.priority(), info.pod.is_terminating());
-        Self { info, class, priority, terminating }
+    pub(super) fn new(info: Arc<PodInfo>) -> Self {
+        let pod = &info.pod;
+        Self {
+            class: info.class,
+            priority: pod.priority(),
+            terminating: pod.is_terminating(),
+            of_node: pod.is_mirror() || pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet"),
+            resize_deferred: pod.condition("PodResizePending").is_some_and(|c| &*c.reason == "Deferred"),
+            info,
+        }
     }
 }
 
@@ -93,8 +103,6 @@ pub struct NodeInfo {
     pub pod_slots: i64,
     /// What its pods take.
     pub requested: Room,
-    /// The anti-affinity terms of its pods, and how many pods have each set.
-    pub repels: Vec<(RepelId, u32)>,
 }
 
 impl NodeInfo {
@@ -106,8 +114,20 @@ impl NodeInfo {
             allocatable: Room::allocatable(&node.allocatable, catalogue),
             pod_slots: node.allocatable.get("pods").map_or(0, Quantity::value),
             requested: Room::default(),
-            repels: Vec::new(),
         }
+    }
+
+    /// The node with some of its pods only.
+    pub fn keeping(&self, keep: impl Fn(&Slot) -> bool) -> Self {
+        let mut left = Self {
+            node: self.node.clone(),
+            allocatable: self.allocatable.clone(),
+            pods: Vec::new(),
+            requested: Room::default(),
+            ..*self
+        };
+        self.pods.iter().filter(|s| keep(s)).for_each(|s| left.add(s.info.clone()));
+        left
     }
 
     /// Its name.
@@ -118,29 +138,19 @@ impl NodeInfo {
     /// Adds a pod.
     pub fn add(&mut self, info: Arc<PodInfo>) {
         self.requested.count(&info.request, 1);
-        if let Some((id, _)) = &info.repels {
-            match self.repels.iter_mut().find(|(r, _)| r == id) {
-                Some((_, n)) => *n += 1,
-                None => self.repels.push((*id, 1)),
-            }
-        }
         self.pods.push(Slot::new(info));
     }
 
     /// Takes a pod away, and returns it if it was there.
-    pub fn remove(&mut self, pod: &Pod) -> Option<Arc<PodInfo>> {
+    pub fn remove(&mut self, pod: &Pod) -> Option<Slot> {
         let same = |s: &Slot| {
             std::ptr::eq(&*s.info.pod, pod)
                 || (s.info.pod.meta.name == pod.meta.name && s.info.pod.meta.namespace == pod.meta.namespace)
         };
         let at = self.pods.iter().position(same)?;
-        let info = self.pods.remove(at).info;
-        self.requested.count(&info.request, -1);
-        if let Some((id, _)) = &info.repels {
-            self.repels.iter_mut().filter(|(r, _)| r == id).for_each(|(_, n)| *n = n.saturating_sub(1));
-            self.repels.retain(|(_, n)| *n > 0);
-        }
-        Some(info)
+        let slot = self.pods.remove(at);
+        self.requested.count(&slot.info.request, -1);
+        Some(slot)
     }
 
     /// Sets it unschedulable, with the taint that follows.

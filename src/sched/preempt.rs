@@ -48,7 +48,7 @@ pub struct Preemption {
     pub chosen: Option<Candidate>,
     /// Nodes ranked equal to the chosen one, itself among them, where there are several: chance decides.
     pub ties: Vec<NodeId>,
-    /// Nodes that were tried and cannot be made to fit.
+    /// Nodes that were tried and cannot be made to fit, in order of their numbers.
     pub failures: Vec<(NodeId, Status)>,
     /// Whether the pod has device claims.
     pub has_claims: bool,
@@ -62,8 +62,6 @@ pub const NEVER: &str = "not eligible due to preemptionPolicy=Never.";
 pub const TERMINATING: &str = "not eligible due to a terminating pod on the nominated node.";
 /// Words of the scheduler.
 pub const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
-/// Words of the scheduler.
-pub const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 
 impl Preemption {
     fn new(outcome: Outcome, message: impl Into<String>, has_claims: bool) -> Self {
@@ -77,6 +75,12 @@ impl Preemption {
             has_claims,
             frees_claim: false,
         }
+    }
+
+    /// Why a node that was tried cannot be made to fit.
+    pub fn failure(&self, node: NodeId) -> Option<&Status> {
+        let at = self.failures.binary_search_by_key(&node, |(id, _)| *id).ok()?;
+        self.failures.get(at).map(|(_, s)| s)
     }
 }
 
@@ -102,7 +106,7 @@ impl Cycle<'_> {
         if p.candidates.is_empty() {
             p.outcome = Outcome::NothingHelps;
             let absent = diagnosis.total - p.failures.len();
-            let tried = p.failures.iter().map(|(_, s)| s);
+            let tried = message::Tally::new(p.failures.iter().map(|(_, s)| s));
             p.message = message::fit_error(diagnosis.total, tried, absent, Some(NOT_HELPFUL));
             return p;
         }
@@ -163,7 +167,7 @@ impl Cycle<'_> {
         let mut lower: Vec<Arc<PodInfo>> =
             node.pods.iter().filter(|s| s.priority < priority).map(|s| s.info.clone()).collect();
         if lower.is_empty() {
-            return Err(refusal(NO_VICTIMS));
+            return Err(refusal(Reason::NoVictims));
         }
         let mut left = node.clone();
         for info in &lower {
@@ -180,7 +184,8 @@ impl Cycle<'_> {
         self.count(&gone, node, 1);
         match outcome {
             Ok(victims) if victims.pods.is_empty() => {
-                Err(refusal(&format!("expected at least one victim pod on node {:?}", &**node.name())))
+                let words = format!("expected at least one victim pod on node {:?}", &**node.name());
+                Err(refusal(Reason::Words(words.into())))
             }
             other => other,
         }
@@ -214,9 +219,9 @@ impl Cycle<'_> {
     }
 }
 
-fn refusal(words: &str) -> Status {
+fn refusal(reason: Reason) -> Status {
     // No plugin says so; the name is never shown.
-    Status::unresolvable(Plugin::NodeResourcesFit, Reason::Words(words.into()))
+    Status::unresolvable(Plugin::NodeResourcesFit, reason)
 }
 
 /// Whether the pod is on its way out because the scheduler preempted it. Mirrors `podTerminatingByPreemption`.

@@ -2,10 +2,11 @@
 //! may be changed: pods bound and taken away, nodes cordoned. Mirrors `pkg/scheduler/backend/cache/snapshot.go`.
 
 use super::catalogue::Catalogue;
+use super::census::Census;
 use super::cycle::Cycle;
 use super::diagnosis::Diagnosis;
 use super::domains::{DomainCache, Domains};
-use super::node::{NodeId, NodeInfo, PodInfo};
+use super::node::{NodeId, NodeInfo, PodInfo, Slot};
 use super::preempt::Preemption;
 use super::resources::{self, Of, Request};
 use crate::snapshot::node::Node;
@@ -25,6 +26,9 @@ pub struct State {
     /// Pods without a node for which one is held.
     nominated: Vec<(NodeId, Arc<PodInfo>)>,
     domains: DomainCache,
+    census: Census,
+    /// Nodes that have changed since the state was made from the snapshot.
+    changed: Vec<NodeId>,
 }
 
 impl State {
@@ -52,6 +56,7 @@ impl State {
             }
         }
         Self {
+            census: Census::new(nodes.iter().map(|n| (n.id, &*n.pods))),
             snapshot: snapshot.clone(),
             minor,
             nodes: nodes.into_iter().map(Arc::new).collect(),
@@ -59,6 +64,7 @@ impl State {
             nominated,
             catalogue,
             domains: DomainCache::default(),
+            changed: Vec::new(),
         }
     }
 
@@ -103,6 +109,16 @@ impl State {
         self.domains.get(key, &self.nodes)
     }
 
+    /// On which nodes pods of a kind run.
+    pub(super) fn census(&self) -> &Census {
+        &self.census
+    }
+
+    /// The nodes that have changed, or whose pods have, since the state was made from the snapshot; some of them twice.
+    pub(super) fn changed(&self) -> &[NodeId] {
+        &self.changed
+    }
+
     /// What the filters need of a pod that looks for a node.
     pub(super) fn incoming(&self, pod: &Arc<Pod>) -> Arc<PodInfo> {
         let sums = resources::requests(pod, Of::Incoming, self.minor);
@@ -127,46 +143,57 @@ impl State {
     /// Binds a pod to a node: it takes its room from now on, and a node held for it is let go. False where there is no
     /// such node.
     pub fn bind(&mut self, pod: &Arc<Pod>, node: &str) -> bool {
-        self.nominated.retain(|(_, info)| !same(&info.pod, pod));
+        self.let_go(pod);
         let info = Arc::new(PodInfo::running(pod, &self.catalogue, self.minor));
-        self.change(node, |n| n.add(info))
+        let slot = Slot::new(info.clone());
+        self.change(node, |n| n.add(info)).map(|id| self.census.change(id, &slot, 1)).is_some()
     }
 
     /// Takes a pod away from its node. False where it is on none.
     pub fn remove(&mut self, pod: &Pod) -> bool {
-        self.nominated.retain(|(_, info)| !same(&info.pod, pod));
+        self.let_go(pod);
         let Some(node) = &pod.node else { return false };
         self.remove_from(pod, &node.clone())
     }
 
     /// Takes a pod away from a node to which it was bound by [`bind`](Self::bind).
     pub fn remove_from(&mut self, pod: &Pod, node: &str) -> bool {
-        let mut gone = false;
-        self.change(node, |n| gone = n.remove(pod).is_some()) && gone
+        let mut gone = None;
+        let id = self.change(node, |n| gone = n.remove(pod));
+        id.zip(gone).map(|(id, slot)| self.census.change(id, &slot, -1)).is_some()
+    }
+
+    /// Holds no node for the pod any more.
+    fn let_go(&mut self, pod: &Pod) {
+        let held = |(_, info): &&(NodeId, Arc<PodInfo>)| same(&info.pod, pod);
+        self.changed.extend(self.nominated.iter().filter(held).map(|(node, _)| *node));
+        self.nominated.retain(|(_, info)| !same(&info.pod, pod));
     }
 
     /// Cordons a node, with the taint that follows. False where there is no such node.
     pub fn cordon(&mut self, node: &str) -> bool {
-        self.change(node, NodeInfo::cordon)
+        self.change(node, NodeInfo::cordon).is_some()
     }
 
     /// Takes a cordon back. False where there is no such node.
     pub fn uncordon(&mut self, node: &str) -> bool {
-        self.change(node, NodeInfo::uncordon)
+        self.change(node, NodeInfo::uncordon).is_some()
     }
 
     /// Changes a node itself: its labels, its taints. False where there is no such node.
     pub fn change_node(&mut self, name: &str, change: impl FnOnce(&mut Node)) -> bool {
         // Its labels decide to which domains it belongs.
         self.domains = DomainCache::default();
-        self.change(name, |n| change(Arc::make_mut(&mut n.node)))
+        self.change(name, |n| change(Arc::make_mut(&mut n.node))).is_some()
     }
 
-    fn change(&mut self, node: &str, change: impl FnOnce(&mut NodeInfo)) -> bool {
-        let at = self.by_name.get(node).map(|id| *id as usize);
-        let Some(info) = at.and_then(|at| self.nodes.get_mut(at)) else { return false };
-        change(Arc::make_mut(info));
-        true
+    fn change(&mut self, node: &str, change: impl FnOnce(&mut NodeInfo)) -> Option<NodeId> {
+        let id = *self.by_name.get(node)?;
+        change(Arc::make_mut(self.nodes.get_mut(id as usize)?));
+        if self.changed.last() != Some(&id) {
+            self.changed.push(id);
+        }
+        Some(id)
     }
 }
 

@@ -99,6 +99,8 @@ pub enum Reason {
     ClaimNotOnNode,
     /// The kubelet does not declare a feature that the pod needs.
     DeclaredFeatures,
+    /// Nothing of lower priority runs there: preemption's answer, not a filter's.
+    NoVictims,
     /// Other words.
     Words(Str),
 }
@@ -135,6 +137,7 @@ impl Reason {
             Self::CannotAllocateClaims => "cannot allocate all claims",
             Self::ClaimNotOnNode => "resourceclaim not available on the node",
             Self::DeclaredFeatures => "node(s) didn't match Pod's required features",
+            Self::NoVictims => "No preemption victims found for incoming pod",
             Self::Words(words) => words,
         })
     }
@@ -166,5 +169,10 @@ impl Status {
     /// A refusal with one reason that preemption cannot change.
     pub fn unresolvable(plugin: Plugin, reason: Reason) -> Self {
         Self { plugin, resolvable: false, reasons: vec![reason] }
+    }
+
+    /// The words of its reasons.
+    pub(super) fn words(&self) -> String {
+        self.reasons.iter().map(Reason::text).collect::<Vec<_>>().join(", ")
     }
 }

@@ -15,10 +15,6 @@ pub fn findings(f: &Facts<'_>) -> Vec<Finding> {
     [near(f), apart(f), existing(f)].into_iter().flatten().collect()
 }
 
-fn class(pod: &Pod) -> Class {
-    Class { namespace: namespace(pod), labels: pod.meta.labels.clone() }
-}
-
 fn namespace(pod: &Pod) -> Str {
     pod.meta.namespace.clone().unwrap_or_else(|| "".into())
 }
@@ -70,7 +66,7 @@ fn near(f: &Facts<'_>) -> Option<Finding> {
     let mut objects: Vec<Ref> = nodes.iter().take(10).map(|n| Ref::node(n.name())).collect();
     for term in &terms {
         let matching: Vec<(&Arc<NodeInfo>, &Arc<PodInfo>)> =
-            placed(f).filter(|(_, p)| term.matches(&class(&p.pod), f.snapshot())).collect();
+            placed(f).filter(|(_, p)| term.matches(&Class::of(&p.pod), f.snapshot())).collect();
         let what = format!("{} (same {})", described(term, &own), place(&term.topology_key));
         let unlabelled = nodes.iter().filter(|n| !n.node.meta.labels.has(&term.topology_key)).count();
         let lacking = match unlabelled {
@@ -105,7 +101,7 @@ fn apart(f: &Facts<'_>) -> Option<Finding> {
     let terms = terms(f.pod(), &f.pod().spec.pod_anti_affinity);
     let stands = |node: &NodeInfo| {
         placed(f).find(|(n, p)| {
-            terms.iter().any(|t| same_place(n, node, &t.topology_key) && t.matches(&class(&p.pod), f.snapshot()))
+            terms.iter().any(|t| same_place(n, node, &t.topology_key) && t.matches(&Class::of(&p.pod), f.snapshot()))
         })
     };
     let (there, objects) = in_the_way(&nodes, stands);
@@ -128,7 +124,7 @@ fn existing(f: &Facts<'_>) -> Option<Finding> {
     if nodes.is_empty() {
         return None;
     }
-    let incoming = class(f.pod());
+    let incoming = Class::of(f.pod());
     let repelling: Vec<(&Arc<NodeInfo>, &Arc<PodInfo>, &Term)> = placed(f)
         .filter_map(|(n, p)| {
             let terms = &p.repels.as_ref()?.1;

@@ -5,7 +5,7 @@ use crate::finding::{Code, Finding, Ref};
 use crate::pending::facts::{Facts, some, some_nodes};
 use crate::sched::cycle::Cycle;
 use crate::sched::node::{NodeInfo, PodInfo};
-use crate::sched::preempt::{NEVER, NO_VICTIMS, Outcome};
+use crate::sched::preempt::{NEVER, Outcome};
 use crate::sched::{NodeId, Plugin, Reason, Status};
 use crate::snapshot::budget::Budget;
 use crate::snapshot::pod::Pod;
@@ -43,7 +43,7 @@ fn nodes_of<'a>(f: &Facts<'a>, statuses: impl Fn(&Status) -> bool) -> Vec<&'a Ar
 }
 
 fn has_no_victims(s: &Status) -> bool {
-    s.reasons.iter().any(|r| matches!(r, Reason::Words(w) if &**w == NO_VICTIMS))
+    s.reasons.contains(&Reason::NoVictims)
 }
 
 fn refs(nodes: &[&Arc<NodeInfo>]) -> Vec<Ref> {
@@ -62,9 +62,8 @@ fn nothing_lower(f: &Facts<'_>) -> Option<Finding> {
 
 /// Nodes that preemption does not look at.
 fn unresolvable(f: &Facts<'_>) -> Option<Finding> {
-    let tried = |id: NodeId| f.preemption.failures.iter().any(|(t, _)| *t == id);
     let mut by_reason: BTreeMap<String, Vec<&Arc<NodeInfo>>> = BTreeMap::new();
-    for node in f.state.nodes().iter().filter(|n| !tried(n.id)) {
+    for node in f.state.nodes().iter().filter(|n| f.preemption.failure(n.id).is_none()) {
         let reason = f.diagnosis.refusal(node.id).map(short).unwrap_or_default();
         by_reason.entry(reason).or_default().push(node);
     }
@@ -100,9 +99,10 @@ fn not_enough(f: &Facts<'_>) -> Vec<Finding> {
             || s.reasons.iter().any(|r| matches!(r, Reason::PodAntiAffinity | Reason::ExistingAntiAffinity))
     };
     let mut all = Vec::new();
+    let open = lower_elsewhere(f, &nodes_of(f, |s| !has_no_victims(s) && elsewhere(s)));
     let failed = nodes_of(f, |s| !has_no_victims(s));
     let (across, here): (Vec<&Arc<NodeInfo>>, Vec<&Arc<NodeInfo>>) =
-        failed.into_iter().partition(|n| status_of(f, n.id).is_some_and(|s| elsewhere(s) && lower_elsewhere(f, n)));
+        failed.into_iter().partition(|n| open.binary_search(&n.id).is_ok());
     if !across.is_empty() {
         let message = format!(
             "on {} only pods on other nodes stand in the way, and preemption takes none of those",
@@ -113,7 +113,7 @@ fn not_enough(f: &Facts<'_>) -> Vec<Finding> {
     if !here.is_empty() {
         let why = here
             .first()
-            .and_then(|n| status_of(f, n.id))
+            .and_then(|n| f.preemption.failure(n.id))
             .map(|s| s.reasons.iter().map(|r| r.text().into_owned()).collect::<Vec<_>>().join(", "));
         let together = together(f, &here);
         let message = format!(
@@ -127,14 +127,10 @@ fn not_enough(f: &Facts<'_>) -> Vec<Finding> {
     all
 }
 
-fn status_of<'a>(f: &'a Facts<'_>, node: NodeId) -> Option<&'a Status> {
-    f.preemption.failures.iter().find(|(id, _)| *id == node).map(|(_, s)| s)
-}
-
-/// Whether taking away what is of lower priority on all nodes would let the pod fit on this one.
-fn lower_elsewhere(f: &Facts<'_>, node: &NodeInfo) -> bool {
-    if !f.tries {
-        return false;
+/// Of some nodes, those that would take the pod if everything of lower priority on all nodes were gone.
+fn lower_elsewhere(f: &Facts<'_>, nodes: &[&Arc<NodeInfo>]) -> Vec<NodeId> {
+    if !f.tries || nodes.is_empty() {
+        return Vec::new();
     }
     let mut state = f.state.clone();
     let priority = f.pod().priority();
@@ -143,8 +139,9 @@ fn lower_elsewhere(f: &Facts<'_>, node: &NodeInfo) -> bool {
             state.remove_from(&slot.info.pod, n.name());
         }
     }
-    let Some(changed) = state.node(node.id).cloned() else { return false };
-    Cycle::new(&state, f.pod()).takes(&changed)
+    let mut cycle = Cycle::new(&state, f.pod());
+    let changed = nodes.iter().filter_map(|n| state.node(n.id));
+    changed.filter(|n| cycle.takes(n)).map(|n| n.id).collect()
 }
 
 /// Says where the pods of lower priority of several nodes together would be enough.

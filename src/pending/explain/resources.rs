@@ -7,7 +7,6 @@ use crate::sched::Reason;
 use crate::sched::filters::node_resources_fit::{Short, Shortage, shortages};
 use crate::sched::filters::{node_affinity, taint_toleration};
 use crate::sched::node::{CORDON_TAINT, NodeInfo, PodInfo};
-use crate::snapshot::meta::OwnerRef;
 use crate::snapshot::quantity::{Amounts, Quantity};
 use std::sync::Arc;
 
@@ -135,12 +134,11 @@ fn held_words(holders: &[Arc<PodInfo>], what: Shortage, near: &Near<'_>) -> Stri
 
 /// Pods on the other short nodes that count with a raised request although their resize is deferred.
 fn resizing(short: &[Near<'_>], what: Shortage, named: &[Arc<PodInfo>]) -> String {
-    let pods = short.iter().flat_map(|n| n.node.pods.iter().map(move |s| (n.node, &s.info)));
-    let deferred = pods.filter(|(_, p)| {
-        p.pod.condition("PodResizePending").is_some_and(|c| &*c.reason == "Deferred")
-            && taken(what, p) > 0
-            && !named.iter().any(|n| Arc::ptr_eq(n, p))
-    });
+    let pods = short.iter().flat_map(|n| n.node.pods.iter().map(move |s| (n.node, s)));
+    let deferred = pods
+        .filter(|(_, s)| s.resize_deferred && taken(what, &s.info) > 0)
+        .map(|(node, s)| (node, &s.info))
+        .filter(|(_, p)| !named.iter().any(|n| Arc::ptr_eq(n, p)));
     let words: Vec<String> = deferred
         .take(3)
         .map(|(node, p)| format!("{} on {} ({})", p.pod.meta.path(), node.name(), shown(what, taken(what, p))))
@@ -215,9 +213,9 @@ fn make_room(f: &Facts<'_>, near: &Near<'_>, what: Shortage) -> Option<Remedy> {
     if near.short.never() {
         return None;
     }
-    let daemon = |p: &PodInfo| p.pod.meta.controller.as_ref().is_some_and(|o: &OwnerRef| &*o.kind == "DaemonSet");
-    let mut movable: Vec<&Arc<PodInfo>> = near.node.pods.iter().map(|s| &s.info).collect();
-    movable.retain(|p| taken(what, p) > 0 && !daemon(p) && !p.pod.is_mirror() && !p.pod.is_terminating());
+    let mut movable: Vec<&Arc<PodInfo>> =
+        near.node.pods.iter().filter(|s| !s.of_node && !s.terminating).map(|s| &s.info).collect();
+    movable.retain(|p| taken(what, p) > 0);
     movable.sort_by_key(|p| taken(what, p));
     let gap = near.short.asked - near.short.free();
     // One that is enough by itself, else the fewest.
@@ -263,14 +261,7 @@ fn larger_than_any(f: &Facts<'_>) -> Option<Finding> {
     let admitted: Vec<&Arc<NodeInfo>> = f.state.nodes().iter().filter(admits).collect();
     let mut best: Option<(i64, Short, &Arc<NodeInfo>)> = None;
     for node in &admitted {
-        let mut empty = (***node).clone();
-        let kept =
-            |p: &PodInfo| p.pod.is_mirror() || p.pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet");
-        for slot in &node.pods {
-            if !kept(&slot.info) {
-                empty.remove(&slot.info.pod);
-            }
-        }
+        let empty = node.keeping(|s| s.of_node);
         let worst = short_of(f, &empty).filter(|s| s.what != Shortage::Pods).max_by_key(gap_in_thousandths)?;
         let gap = gap_in_thousandths(&worst);
         if best.as_ref().is_none_or(|(least, ..)| gap < *least) {

@@ -87,7 +87,7 @@ fn holders_of_minimum(f: &Facts<'_>, c: &Constraint) -> String {
     let least = c.counts.iter().flatten().min().copied().unwrap_or(0);
     let mut words = Vec::new();
     for node in f.state.nodes() {
-        let Some(domain) = c.domains.of(node) else { continue };
+        let Some(domain) = c.domains.of(node.id) else { continue };
         if c.counts.get(domain).copied().flatten() != Some(least) || words.len() >= 4 {
             continue;
         }

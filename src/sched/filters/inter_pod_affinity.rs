@@ -2,12 +2,14 @@
 //! Mirrors `plugins/interpodaffinity/filtering.go`.
 
 use super::{Filter, Incoming, Prepared};
-use crate::sched::catalogue::Class;
+use crate::sched::catalogue::{Class, Judged};
 use crate::sched::domains::Domains;
-use crate::sched::node::{NodeInfo, PodInfo};
+use crate::sched::node::{NodeId, NodeInfo, PodInfo};
+use crate::sched::state::State;
 use crate::sched::status::{Plugin, Reason, Verdict};
 use crate::sched::terms::Term;
-use crate::snapshot::Str;
+use crate::snapshot::pod::PodAffinityTerm;
+use crate::snapshot::{Snapshot, Str};
 use std::sync::Arc;
 
 /// Makes it ready.
@@ -18,30 +20,29 @@ pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
 }
 
 /// Pods counted per topology key and domain.
+#[derive(Default)]
 struct Counts {
     keys: Vec<(Str, Arc<Domains>, Vec<i64>)>,
     total: i64,
 }
 
 impl Counts {
-    fn new(incoming: &Incoming<'_>, keys: impl IntoIterator<Item = Str>) -> Self {
-        let mut counts = Self { keys: Vec::new(), total: 0 };
-        for key in keys {
-            if counts.keys.iter().all(|(k, ..)| *k != key) {
-                let domains = incoming.state.domains(&key);
-                let zeroes = vec![0; domains.len()];
-                counts.keys.push((key, domains, zeroes));
-            }
-        }
-        counts
+    /// The place of a topology key, which is made where it is new.
+    fn key(&mut self, state: &State, key: &Str) -> usize {
+        self.keys.iter().position(|(k, ..)| k == key).unwrap_or_else(|| {
+            let domains = state.domains(key);
+            let zeroes = vec![0; domains.len()];
+            self.keys.push((key.clone(), domains, zeroes));
+            self.keys.len() - 1
+        })
     }
 
     fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    fn add(&mut self, key: &Str, node: &NodeInfo, n: i64) {
-        let Some((_, domains, counts)) = self.keys.iter_mut().find(|(k, ..)| k == key) else { return };
+    fn add(&mut self, key: usize, node: NodeId, n: i64) {
+        let Some((_, domains, counts)) = self.keys.get_mut(key) else { return };
         if let Some(count) = domains.of(node).and_then(|d| counts.get_mut(d)) {
             *count += n;
             self.total += n;
@@ -49,12 +50,12 @@ impl Counts {
     }
 
     /// How many are counted in the node's domain of a key; `None` where the node lacks the label.
-    fn at(&self, key: &Str, node: &NodeInfo) -> Option<i64> {
-        let (_, domains, counts) = self.keys.iter().find(|(k, ..)| k == key)?;
+    fn at(&self, key: usize, node: NodeId) -> Option<i64> {
+        let (_, domains, counts) = self.keys.get(key)?;
         counts.get(domains.of(node)?).copied()
     }
 
-    fn any_at(&self, node: &NodeInfo) -> bool {
+    fn any_at(&self, node: NodeId) -> bool {
         self.keys
             .iter()
             .any(|(_, domains, counts)| domains.of(node).and_then(|d| counts.get(d)).is_some_and(|n| *n > 0))
@@ -63,34 +64,70 @@ impl Counts {
 
 /// Terms of the incoming pod with the pods that match them.
 struct Terms {
-    terms: Vec<Term>,
-    /// Which terms match a namespace and label set, by its number: a bit a term.
-    by_class: Vec<u64>,
+    /// Each with the place of its topology key.
+    terms: Vec<(Term, usize)>,
+    /// Which terms match a namespace and label set: a bit a term.
+    classes: Judged<u64>,
     counts: Counts,
 }
 
 impl Terms {
-    fn new(incoming: &Incoming<'_>, terms: Vec<Term>) -> Self {
-        let keys: Vec<Str> = terms.iter().map(|t| t.topology_key.clone()).collect();
-        let snapshot = incoming.snapshot();
-        let mut by_class = Vec::new();
-        if !terms.is_empty() {
-            incoming.state.catalogue().judge_classes(|c| {
-                by_class.push(bits(&terms, |t| t.matches(c, snapshot)));
-                true
-            });
+    fn new(incoming: &Incoming<'_>, list: &[PodAffinityTerm]) -> Self {
+        let mut counts = Counts::default();
+        let own = incoming.pod().meta.namespace.clone().unwrap_or_else(|| "".into());
+        let terms: Vec<(Term, usize)> =
+            list.iter().map(|t| (Term::new(t, &own), counts.key(incoming.state, &t.topology_key))).collect();
+        if terms.is_empty() {
+            return Self { terms, classes: Judged::default(), counts };
         }
-        Self { terms, by_class, counts: Counts::new(incoming, keys) }
+        // Which namespaces a selector chooses is found class by class.
+        let named: Vec<Str> = terms.iter().flat_map(|(t, _)| t.namespaces.iter().cloned()).collect();
+        let named = terms.iter().all(|(t, _)| t.namespace_selector.is_none()).then_some(&*named);
+        let snapshot = incoming.snapshot();
+        let classes =
+            incoming.state.catalogue().judge_classes(named, |c| Some(bits(&terms, c, snapshot)).filter(|b| *b != 0));
+        Self { terms, classes, counts }
     }
 
     fn all(&self) -> u64 {
         if self.terms.len() >= 64 { u64::MAX } else { (1 << self.terms.len()) - 1 }
     }
+
+    /// The terms that match a pod.
+    fn bits_of(&self, pod: &PodInfo, snapshot: &Snapshot) -> u64 {
+        match self.classes.get(pod.class) {
+            Some(judged) => judged.copied().unwrap_or(0),
+            None if self.terms.is_empty() => 0,
+            None => bits(&self.terms, &Class::of(&pod.pod), snapshot),
+        }
+    }
+
+    /// Counts pods that match some of the terms: where it is `together`, only those that match every term.
+    fn count(&mut self, bits: u64, together: bool, node: NodeId, n: i64) {
+        if bits == 0 || (together && bits != self.all()) {
+            return;
+        }
+        for (i, (_, key)) in self.terms.iter().enumerate() {
+            if bits & (1 << i.min(63)) != 0 {
+                self.counts.add(*key, node, n);
+            }
+        }
+    }
+
+    fn count_all(&mut self, state: &State, together: bool) {
+        let classes = std::mem::take(&mut self.classes);
+        state.census().of_classes(&classes.ids(), |class, group| {
+            let bits = classes.get(class).flatten().copied().unwrap_or(0);
+            self.count(bits, together, group.node, group.pods);
+        });
+        self.classes = classes;
+    }
 }
 
 /// A bit for each term; terms beyond 64 (the API allows them, nobody writes them) share the last.
-fn bits(terms: &[Term], matches: impl Fn(&Term) -> bool) -> u64 {
-    terms.iter().enumerate().filter(|(_, t)| matches(t)).fold(0, |bits, (i, _)| bits | 1 << i.min(63))
+fn bits(terms: &[(Term, usize)], class: &Class, snapshot: &Snapshot) -> u64 {
+    let matching = terms.iter().enumerate().filter(|(_, (t, _))| t.matches(class, snapshot));
+    matching.fold(0, |bits, (i, _)| bits | 1 << i.min(63))
 }
 
 struct InterPodAffinity<'a> {
@@ -103,83 +140,56 @@ struct InterPodAffinity<'a> {
     /// Anti-affinity of the pods that are there, where it means the incoming pod.
     existing: Counts,
     /// For each set of anti-affinity terms, the topology keys of those that mean the incoming pod.
-    repelling: Vec<Vec<Str>>,
+    repelling: Judged<Vec<usize>>,
 }
 
 impl<'a> InterPodAffinity<'a> {
     fn new(incoming: &Incoming<'a>) -> Self {
         let pod = incoming.pod();
-        let namespace = pod.meta.namespace.clone().unwrap_or_else(|| "".into());
-        let terms = |list: &[_]| list.iter().map(|t| Term::new(t, &namespace)).collect();
-        let near = Terms::new(incoming, terms(&pod.spec.pod_affinity));
-        let far = Terms::new(incoming, terms(&pod.spec.pod_anti_affinity));
-        let class = Class { namespace: namespace.clone(), labels: pod.meta.labels.clone() };
-        let repelling = incoming.state.catalogue().judge_repels(|terms| keys_meaning(terms, &class, incoming));
-        let existing = Counts::new(incoming, repelling.iter().flatten().cloned());
-        let mut made = Self { incoming: incoming.clone(), class, near, far, existing, repelling };
-        made.count_all();
+        let class = Class::of(pod);
+        let (state, snapshot) = (incoming.state, incoming.snapshot());
+        let meaning = |terms: &Arc<[Term]>| Some(keys_meaning(terms, &class, snapshot)).filter(|keys| !keys.is_empty());
+        let mut existing = Counts::default();
+        let repelling = state.catalogue().judge_repels(&class.namespace, meaning);
+        let repelling = repelling.map(|keys| keys.iter().map(|k| existing.key(state, k)).collect());
+        let mut made = Self {
+            near: Terms::new(incoming, &pod.spec.pod_affinity),
+            far: Terms::new(incoming, &pod.spec.pod_anti_affinity),
+            incoming: incoming.clone(),
+            class,
+            existing,
+            repelling,
+        };
+        made.near.count_all(state, true);
+        made.far.count_all(state, false);
+        let (repelling, existing) = (&made.repelling, &mut made.existing);
+        state.census().of_repels(&repelling.ids(), |id, group| {
+            for key in repelling.get(id).flatten().into_iter().flatten() {
+                existing.add(*key, group.node, group.pods);
+            }
+        });
         made
-    }
-
-    fn count_all(&mut self) {
-        let state = self.incoming.state;
-        let any_own = self.near.by_class.iter().chain(&self.far.by_class).any(|b| *b != 0);
-        let any_repel = self.repelling.iter().any(|keys| !keys.is_empty());
-        for node in state.nodes() {
-            if any_own {
-                for slot in &node.pods {
-                    self.count_own(slot.class as usize, node, 1);
-                }
-            }
-            if any_repel {
-                for (id, n) in &node.repels {
-                    for key in self.repelling.get(*id as usize).into_iter().flatten() {
-                        self.existing.add(key, node, i64::from(*n));
-                    }
-                }
-            }
-        }
-    }
-
-    fn count_own(&mut self, class: usize, node: &NodeInfo, n: i64) {
-        let near = self.near.by_class.get(class).copied().unwrap_or(0);
-        let far = self.far.by_class.get(class).copied().unwrap_or(0);
-        self.count_bits(near, far, node, n);
-    }
-
-    fn count_bits(&mut self, near: u64, far: u64, node: &NodeInfo, n: i64) {
-        if near != 0 && near == self.near.all() {
-            for term in &self.near.terms {
-                self.near.counts.add(&term.topology_key, node, n);
-            }
-        }
-        if far != 0 {
-            for (i, term) in self.far.terms.iter().enumerate() {
-                if far & (1 << i.min(63)) != 0 {
-                    self.far.counts.add(&term.topology_key, node, n);
-                }
-            }
-        }
     }
 
     /// Mirrors `satisfyPodAffinity`.
     fn near_ok(&self, node: &NodeInfo) -> bool {
         let mut all_there = true;
-        for term in &self.near.terms {
-            match self.near.counts.at(&term.topology_key, node) {
+        for (_, key) in &self.near.terms {
+            match self.near.counts.at(*key, node.id) {
                 None => return false,
                 Some(n) => all_there &= n > 0,
             }
         }
         // The first pod of a group that wants to be together may go anywhere.
         let snapshot = self.incoming.snapshot();
-        all_there || (self.near.counts.is_empty() && self.near.terms.iter().all(|t| t.matches(&self.class, snapshot)))
+        all_there
+            || (self.near.counts.is_empty() && self.near.terms.iter().all(|(t, _)| t.matches(&self.class, snapshot)))
     }
 }
 
 /// The topology keys of the terms that mean a pod of this class.
-fn keys_meaning(terms: &Arc<[Term]>, class: &Class, incoming: &Incoming<'_>) -> Vec<Str> {
-    terms.iter().filter(|t| t.matches(class, incoming.snapshot())).map(|t| t.topology_key.clone()).collect()
+fn keys_meaning(terms: &[Term], class: &Class, snapshot: &Snapshot) -> Vec<Str> {
+    terms.iter().filter(|t| t.matches(class, snapshot)).map(|t| t.topology_key.clone()).collect()
 }
 
 impl Filter for InterPodAffinity<'_> {
@@ -190,9 +200,9 @@ impl Filter for InterPodAffinity<'_> {
     fn check(&self, node: &NodeInfo, reasons: &mut Vec<Reason>) -> Verdict {
         let (reason, verdict) = if !self.near_ok(node) {
             (Reason::PodAffinity, Verdict::Unresolvable)
-        } else if self.far.counts.any_at(node) {
+        } else if self.far.counts.any_at(node.id) {
             (Reason::PodAntiAffinity, Verdict::Unschedulable)
-        } else if self.existing.any_at(node) {
+        } else if self.existing.any_at(node.id) {
             (Reason::ExistingAntiAffinity, Verdict::Unschedulable)
         } else {
             return Verdict::Fits;
@@ -202,17 +212,18 @@ impl Filter for InterPodAffinity<'_> {
     }
 
     fn count(&mut self, pod: &PodInfo, node: &NodeInfo, sign: i64) {
-        let class = Class {
-            namespace: pod.pod.meta.namespace.clone().unwrap_or_else(|| "".into()),
-            labels: pod.pod.meta.labels.clone(),
-        };
         let snapshot = self.incoming.snapshot();
-        let near = bits(&self.near.terms, |t| t.matches(&class, snapshot));
-        let far = bits(&self.far.terms, |t| t.matches(&class, snapshot));
-        self.count_bits(near, far, node, sign);
-        if let Some((_, terms)) = &pod.repels {
-            for key in keys_meaning(terms, &self.class, &self.incoming) {
-                self.existing.add(&key, node, sign);
+        let (near, far) = (self.near.bits_of(pod, snapshot), self.far.bits_of(pod, snapshot));
+        self.near.count(near, true, node.id, sign);
+        self.far.count(far, false, node.id, sign);
+        let Some((id, terms)) = &pod.repels else { return };
+        match self.repelling.get(*id) {
+            Some(judged) => judged.into_iter().flatten().for_each(|key| self.existing.add(*key, node.id, sign)),
+            None => {
+                for key in keys_meaning(terms, &self.class, snapshot) {
+                    let key = self.existing.key(self.incoming.state, &key);
+                    self.existing.add(key, node.id, sign);
+                }
             }
         }
     }

@@ -2,9 +2,10 @@
 //! Mirrors `plugins/podtopologyspread/{common,filtering}.go` (`calPreFilterState`, `updateWithPod`, `Filter`).
 
 use super::{Filter, Incoming, Prepared, node_affinity, taint_toleration};
-use crate::sched::catalogue::Class;
+use crate::sched::catalogue::{Class, Judged};
 use crate::sched::domains::Domains;
-use crate::sched::node::{NodeInfo, PodInfo};
+use crate::sched::node::{NodeId, NodeInfo, PodInfo};
+use crate::sched::state::State;
 use crate::sched::status::{Plugin, Reason, Verdict};
 use crate::snapshot::Str;
 use crate::snapshot::pod::{Pod, TopologySpread};
@@ -38,7 +39,8 @@ pub struct Constraint {
     pub own: i64,
     selector: LabelSelector,
     namespace: Str,
-    by_class: Vec<bool>,
+    /// Which namespaces and label sets it counts.
+    classes: Judged<()>,
     /// The emptiest domain and the next one, before preemption changes any.
     lowest: [(usize, i64); 2],
 }
@@ -51,11 +53,13 @@ pub fn constraints(incoming: &Incoming<'_>) -> Vec<Constraint> {
     let required: Vec<&TopologySpread> = pod.spec.topology_spread.iter().filter(|c| c.required).collect();
     let nodes = incoming.state.nodes();
     let all_domains: Vec<Arc<Domains>> = required.iter().map(|c| incoming.state.domains(&c.topology_key)).collect();
-    let labelled = |n: &NodeInfo| all_domains.iter().all(|d| d.of(n).is_some());
+    let labelled = |n: &NodeInfo| all_domains.iter().all(|d| d.of(n.id).is_some());
+    let choosy = pod.spec.node_affinity.is_some() || !pod.spec.node_selector.is_empty();
     let count = |(c, domains): (&&TopologySpread, &Arc<Domains>)| {
         let mut made = Constraint::new(c, domains.clone(), incoming);
-        made.eligible = nodes.iter().map(|n| labelled(n) && counts_node(c, pod, n)).collect();
-        made.count_all(nodes);
+        let all = !(c.honor_taints || c.honor_affinity && choosy);
+        made.eligible = nodes.iter().map(|n| labelled(n) && (all || counts_node(c, pod, n))).collect();
+        made.count_all(incoming.state);
         made
     };
     required.iter().zip(&all_domains).map(count).collect()
@@ -82,7 +86,8 @@ impl Constraint {
         let pod = incoming.pod();
         let selector = merged_selector(c, pod);
         let namespace = pod.meta.namespace.clone().unwrap_or_else(|| "".into());
-        let matches = |class: &Class| class.namespace == namespace && selector.matches(&class.labels);
+        let matches = |class: &Class| selector.matches(&class.labels).then_some(());
+        let own = std::slice::from_ref(&namespace);
         Self {
             topology_key: c.topology_key.clone(),
             max_skew: i64::from(c.max_skew),
@@ -90,7 +95,7 @@ impl Constraint {
             counts: vec![None; domains.len()],
             eligible: Vec::new(),
             own: i64::from(selector.matches(&pod.meta.labels)),
-            by_class: incoming.state.catalogue().judge_classes(matches),
+            classes: incoming.state.catalogue().judge_classes(Some(own), matches),
             lowest: [NO_DOMAIN; 2],
             namespace,
             selector,
@@ -98,18 +103,21 @@ impl Constraint {
         }
     }
 
-    fn count_all(&mut self, nodes: &[Arc<NodeInfo>]) {
-        // Upstream counts nothing under a selector that is there and empty.
-        let nothing = self.selector.is_everything() || !self.by_class.contains(&true);
-        for node in nodes {
-            let Some(domain) = self.domain(node) else { continue };
-            let matching = |s: &&crate::sched::node::Slot| !s.terminating && self.matches_class(s.class);
-            let n = if nothing { 0 } else { node.pods.iter().filter(matching).count() };
-            let n = i64::try_from(n).unwrap_or(i64::MAX);
-            if let Some(count) = self.counts.get_mut(domain) {
-                *count = Some(count.unwrap_or(0) + n);
+    fn count_all(&mut self, state: &State) {
+        for node in state.nodes() {
+            if let Some(count) = self.domain(node.id).and_then(|d| self.counts.get_mut(d)) {
+                *count = Some(0);
             }
         }
+        // Upstream counts nothing under a selector that is there and empty.
+        let counted = if self.selector.is_everything() { Vec::new() } else { self.classes.ids() };
+        let mut counts = std::mem::take(&mut self.counts);
+        state.census().of_classes(&counted, |_, group| {
+            if let Some(Some(count)) = self.domain(group.node).and_then(|d| counts.get_mut(d)) {
+                *count += group.staying;
+            }
+        });
+        self.counts = counts;
         for (domain, count) in self.counts.iter().enumerate().filter_map(|(d, c)| Some((d, (*c)?))) {
             let [first, second] = self.lowest;
             if count < first.1 {
@@ -121,20 +129,16 @@ impl Constraint {
     }
 
     /// The node's domain, where the node counts.
-    fn domain(&self, node: &NodeInfo) -> Option<usize> {
-        self.eligible.get(node.id as usize).copied().unwrap_or(false).then(|| self.domains.of(node)).flatten()
-    }
-
-    fn matches_class(&self, class: u32) -> bool {
-        self.by_class.get(class as usize).copied().unwrap_or(false)
+    fn domain(&self, node: NodeId) -> Option<usize> {
+        self.eligible.get(node as usize).copied().unwrap_or(false).then(|| self.domains.of(node)).flatten()
     }
 
     /// Whether it counts a pod.
     pub fn matches(&self, info: &PodInfo) -> bool {
-        self.by_class
-            .get(info.class as usize)
-            .copied()
-            .unwrap_or_else(|| info.pod.meta.ns() == &*self.namespace && self.selector.matches(&info.pod.meta.labels))
+        match self.classes.get(info.class) {
+            Some(judged) => judged.is_some(),
+            None => info.pod.meta.ns() == &*self.namespace && self.selector.matches(&info.pod.meta.labels),
+        }
     }
 
     /// How many domains count.
@@ -154,7 +158,7 @@ impl Constraint {
 
     /// By how much the node's domain would be fuller than the emptiest; `None` where the node lacks the label.
     pub fn skew(&self, node: &NodeInfo) -> Option<i64> {
-        let domain = self.domains.of(node)?;
+        let domain = self.domains.of(node.id)?;
         let here = self.counts.get(domain).copied().flatten().unwrap_or(0);
         Some(here + self.own - self.minimum(domain))
     }
@@ -187,7 +191,7 @@ impl Filter for Spread {
             if !c.matches(pod) {
                 continue;
             }
-            let Some(domain) = c.domain(node) else { continue };
+            let Some(domain) = c.domain(node.id) else { continue };
             if let Some(Some(count)) = c.counts.get_mut(domain) {
                 *count += sign;
             }
