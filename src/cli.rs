@@ -91,7 +91,7 @@ pub enum Command {
 /// Flags that every command takes.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Global {
-    /// The namespace to look at [default: the context's]
+    /// The namespace to look at
     #[arg(
         long, short = 'n', global = true, value_name = "NAMESPACE",
         add = clap_complete::engine::ArgValueCandidates::new(crate::complete::namespaces)
