@@ -106,7 +106,7 @@ mod tests {
         for (first, want) in [
             ("kubectl-pdb", Called::Run(Plugin::Pdb)),
             ("/opt/bin/kubectl-pdb-0.1", Called::Run(Plugin::Pdb)),
-            ("/root/.krew/bin/kubectl-drain_plan", Called::Run(Plugin::DrainPlan)),
+            ("/home/me/.krew/bin/kubectl-drain_plan", Called::Run(Plugin::DrainPlan)),
             ("kubectl-drain_plan.exe", Called::Run(Plugin::DrainPlan)),
             ("./kubectl_complete-pdb", Called::Complete(Plugin::Pdb)),
             ("kubectl_complete-drain_plan", Called::Complete(Plugin::DrainPlan)),
