@@ -4,7 +4,7 @@ use super::amounts::{name, shown};
 use super::facts::some;
 use crate::sched::filters::node_resources_fit::{Shortage, shortages};
 use crate::sched::filters::pod_topology_spread::constraints;
-use crate::sched::filters::{Incoming, node_ports, taint_toleration};
+use crate::sched::filters::{Incoming, node_declared_features, node_ports, taint_toleration};
 use crate::sched::node::NodeInfo;
 use crate::sched::{Reason, State};
 use crate::snapshot::pod::Pod;
@@ -22,6 +22,7 @@ pub fn detail(reason: &Reason, pod: &Arc<Pod>, node: &NodeInfo, state: &State) -
         Reason::Insufficient(resource) => insufficient(resource, pod, node, state),
         Reason::Spread => spread(pod, node, state),
         Reason::DriverNotInstalled(driver) => driver.to_string(),
+        Reason::DeclaredFeatures => some(node_declared_features::undeclared(pod, &node.node).map(|n| n.feature)),
         _ => String::new(),
     }
 }

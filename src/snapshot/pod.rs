@@ -82,6 +82,8 @@ pub struct Container {
     pub host_ports: Box<[HostPort]>,
     /// A sidecar: an init container that restarts always, and so runs beside the others.
     pub sidecar: bool,
+    /// Whether some exit of it restarts all containers of the pod: a rule with the action `RestartAllContainers`.
+    pub restarts_all: bool,
     /// Whether it has a readiness probe.
     pub has_readiness_probe: bool,
     /// Whether it has a startup probe.

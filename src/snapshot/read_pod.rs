@@ -128,6 +128,7 @@ fn container(w: &wire::Container, host_network: bool, i: &mut Interner) -> Resul
             })
             .collect(),
         sidecar: w.restart_policy == "Always",
+        restarts_all: w.restart_policy_rules.iter().any(|r| r.action == "RestartAllContainers"),
         has_readiness_probe: w.readiness_probe.is_some(),
         has_startup_probe: w.startup_probe.is_some(),
         pre_stop: w.lifecycle.as_ref().and_then(|l| l.pre_stop.as_ref()).map(pre_stop),

@@ -52,6 +52,12 @@ wire! {
         startup_probe: msg(Probe) = 22,
         lifecycle: msg(Lifecycle) = 12,
         restart_policy: str = 24,
+        restart_policy_rules: list(ContainerRestartRule) = 25,
+    }
+
+    /// `core.ContainerRestartRule`.
+    ContainerRestartRule {
+        action: str = 1,
     }
 
     /// `core.ContainerPort`.

@@ -26,6 +26,12 @@ pub fn of_pending(choice: &mut Choice, pod: &mut Value) {
             pod["spec"]["volumes"] = json!([{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec":
                 {"accessModes": ["ReadWriteOnce"], "storageClassName": "wait", "resources": {"requests": {"storage": "1Gi"}}}}}}]);
         }
+        10..12 => {
+            // Needs a feature that only some kubelets declare.
+            pod["spec"]["containers"][0]["restartPolicy"] = json!("Never");
+            pod["spec"]["containers"][0]["restartPolicyRules"] =
+                json!([{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}]);
+        }
         _ => {}
     }
 }
@@ -106,7 +112,11 @@ fn container(cpu: &str) -> Value {
 
 /// Nodes of which something is unusual.
 pub fn of_node(choice: &mut Choice, node: &mut Value, purpose: Purpose) {
-    match choice.number(0, 99) {
+    let odd = choice.number(0, 99);
+    if odd % 2 == 0 {
+        node["status"]["declaredFeatures"] = json!(["RestartAllContainersOnContainerExits"]);
+    }
+    match odd {
         // A label that is not the node's name.
         0..5 => node["metadata"]["labels"]["kubernetes.io/hostname"] = json!("host.example"),
         5..8 if purpose == Purpose::Messages => node["status"]["allocatable"]["cpu"] = json!("0"),
