@@ -324,6 +324,13 @@ codes! {
         such_as "A new cluster whose node group is empty."
         cure "Add a node."
     },
+    NodePool = "node-pool" Info {
+        means "Whether Karpenter could add a node for the pod: what its NodePools say of it. Instance types are not \
+               in the API, so it is never more than could."
+        such_as "NodePool general could, if it has an instance type large enough; NodePool gpu has a taint that the \
+                 pod does not tolerate."
+        cure "If a NodePool could, see Karpenter's events and log; if none could, change the rule that is named."
+    },
     FitsNow = "fits-now" Info {
         means "In the present state the pod fits."
         such_as "A node was added after the last attempt."
@@ -383,6 +390,11 @@ codes! {
         means "The pod names another node, or one that does not exist."
         such_as "spec.nodeName of a machine that was replaced."
         cure "Leave spec.nodeName out, and use a node selector."
+    },
+    NodeFeature = "node-feature" Error {
+        means "The node's kubelet does not declare a feature that the pod needs."
+        such_as "A container's restart rule restarts all containers, and the node's kubelet is older than 1.36."
+        cure "Upgrade the node, or leave out of the pod what needs the feature."
     },
     NodeNotReady = "node-not-ready" Error {
         means "The node is not Ready or not reachable, and tainted for that."

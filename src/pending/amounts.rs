@@ -3,7 +3,7 @@
 use crate::sched::catalogue::Catalogue;
 use crate::sched::filters::node_resources_fit::Shortage;
 use crate::sched::node::PodInfo;
-use crate::sched::resources::is_extended;
+use crate::sched::resources::{Of, is_extended, requests};
 use crate::snapshot::pod::{Container, Pod};
 use crate::snapshot::quantity::Quantity;
 
@@ -73,13 +73,15 @@ pub fn decided_by(pod: &Pod, resource: &str) -> Option<String> {
     Some(format!("containers {}", parts.join(" + ")))
 }
 
+/// The resources that the pod asks for: `2 cpu`, `4Gi memory`.
+pub fn resources(pod: &Pod) -> Vec<String> {
+    let sums = requests(pod, Of::Incoming, 37);
+    sums.iter().filter(|(_, q)| *q > Quantity::ZERO).map(|(n, q)| format!("{q} {n}")).collect()
+}
+
 /// What the pod demands, in short phrases.
 pub fn asks(pod: &Pod) -> Vec<String> {
-    let mut asks: Vec<String> = crate::sched::resources::requests(pod, crate::sched::resources::Of::Incoming, 37)
-        .iter()
-        .filter(|(_, q)| *q > Quantity::ZERO)
-        .map(|(n, q)| format!("{q} {n}"))
-        .collect();
+    let mut asks = resources(pod);
     let spec = &pod.spec;
     asks.extend(crate::sched::node::host_ports(pod).map(|p| format!("host port {}/{}", p.port, p.protocol)));
     if !spec.node_selector.is_empty() {

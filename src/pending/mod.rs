@@ -8,6 +8,7 @@ pub mod detail;
 pub mod explain;
 pub mod facts;
 pub mod item;
+pub mod node_pools;
 pub mod nomination;
 pub mod planned;
 pub mod recorded;

@@ -36,13 +36,24 @@ pub const OPERATED: &[Operated] = &[
         name: None,
         fields: &["/spec/instances"],
     },
-    // The longest grace that Karpenter gives to pods of its nodes.
+    // The longest grace that Karpenter gives to pods of its nodes, and what nodes it could add.
     Operated {
         group: "karpenter.sh",
         plural: "nodepools",
         namespaced: false,
         name: None,
-        fields: &["/spec/template/spec/terminationGracePeriod"],
+        fields: &[
+            "/metadata/deletionTimestamp",
+            "/spec/template/spec/terminationGracePeriod",
+            "/spec/template/metadata/labels",
+            "/spec/template/spec/requirements",
+            "/spec/template/spec/taints",
+            "/spec/limits",
+            "/spec/weight",
+            "/spec/replicas",
+            "/status/resources",
+            "/status/conditions",
+        ],
     },
 ];
 

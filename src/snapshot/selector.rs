@@ -54,7 +54,7 @@ impl Requirement {
     }
 
     /// `None` for an operator that does not exist, or values that do not go with it.
-    fn read(key: &str, operator: &str, values: &[String], i: &mut Interner) -> Option<Self> {
+    pub fn read(key: &str, operator: &str, values: &[String], i: &mut Interner) -> Option<Self> {
         let operator = Operator::read(operator)?;
         let fits = match operator {
             Operator::In | Operator::NotIn => !values.is_empty(),

@@ -10,8 +10,8 @@ pub mod rollout;
 pub mod spread;
 pub mod volumes;
 
-use super::autoscaler;
 use super::facts::Facts;
+use super::{autoscaler, node_pools};
 use crate::finding::{Code, Finding};
 use crate::sched::preempt::Outcome;
 
@@ -34,6 +34,7 @@ pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {
     if let (Some(first), Some(said)) = (all.first_mut(), autoscaler::said(f.pod(), f.snapshot())) {
         first.message.push_str(&format!("; {said}"));
     }
+    all.extend(node_pools::finding(f));
     all.extend(why.iter().cloned());
     if f.preemption.outcome == Outcome::Found {
         all.extend(preemption::consequences(f));

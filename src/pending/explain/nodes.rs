@@ -2,7 +2,7 @@
 
 use crate::finding::{Code, Finding, Ref, Remedy, Severity};
 use crate::pending::facts::{Facts, count, some, some_nodes};
-use crate::sched::filters::{node_affinity, node_ports, taint_toleration};
+use crate::sched::filters::{node_affinity, node_declared_features, node_ports, taint_toleration};
 use crate::sched::node::{CORDON_TAINT, NodeInfo};
 use crate::sched::{Plugin, Reason};
 use crate::snapshot::age::age;
@@ -346,7 +346,12 @@ fn features(f: &Facts<'_>) -> Option<Finding> {
     let nodes = f.nodes_where(|r| *r == Reason::DeclaredFeatures);
     (!nodes.is_empty()).then(|| {
         let names = some_nodes(nodes.iter().copied());
-        let message = format!("the kubelet of {names} does not declare a feature that the pod needs");
-        Finding::new(Code::NodeAffinity, message).about(refs(&nodes))
+        let needs = node_declared_features::needed(f.pod())
+            .map(|n| format!("{} (for the restart rules of container {})", n.feature, n.container.name));
+        let message = format!(
+            "the pod needs a feature that the kubelet of {names} does not declare: {}; kubelets do since 1.36",
+            some(needs)
+        );
+        Finding::new(Code::NodeFeature, message).about(refs(&nodes))
     })
 }
