@@ -10,58 +10,61 @@ const REPLICAS: usize = 10;
 /// Out of so many pods one is Pending.
 const ONE_PENDING_OF: usize = 150;
 
-/// Writes a List of nodes, workloads, budgets and pods.
-pub fn write(out: &mut impl Write, pods: usize, nodes: usize) -> io::Result<()> {
-    let mut list = List { out, first: true };
-    list.begin()?;
+/// Namespaces that the workloads are spread over.
+const NAMESPACES: usize = 200;
+
+/// Hands on every object: namespaces, nodes, workloads, budgets and pods.
+pub fn each(pods: usize, nodes: usize, mut object: impl FnMut(Value) -> io::Result<()>) -> io::Result<()> {
     let mut rng = Rng::with_seed(1);
+    for n in 0..NAMESPACES {
+        object(namespace(n))?;
+    }
     for n in 0..nodes {
-        list.item(&node(n))?;
+        object(node(n))?;
     }
     for w in 0..pods.div_ceil(REPLICAS) {
-        let ns = format!("team-{:03}", w % 200);
+        let ns = format!("team-{:03}", w % NAMESPACES);
         let name = format!("service-{w:05}");
         let stateful = w % 10 == 9;
-        for owner in owners(&ns, &name, w, stateful) {
-            list.item(&owner)?;
-        }
+        owners(&ns, &name, w, stateful).into_iter().try_for_each(&mut object)?;
         if w % 2 == 0 {
-            list.item(&budget(&ns, &name, w))?;
+            object(budget(&ns, &name, w))?;
         }
         for r in 0..REPLICAS.min(pods - w * REPLICAS) {
             let at = w * REPLICAS + r;
             let node = (!at.is_multiple_of(ONE_PENDING_OF)).then(|| at % nodes);
-            list.item(&pod(&ns, &name, w, r, stateful, node, &mut rng))?;
+            object(pod(&ns, &name, w, r, stateful, node, &mut rng))?;
         }
     }
-    list.end()
+    Ok(())
 }
 
-struct List<'a, W> {
-    out: &'a mut W,
-    first: bool,
-}
-
-impl<W: Write> List<'_, W> {
-    fn begin(&mut self) -> io::Result<()> {
-        self.out.write_all(b"{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n")
-    }
-
-    fn item(&mut self, item: &Value) -> io::Result<()> {
-        if !std::mem::take(&mut self.first) {
-            self.out.write_all(b",\n")?;
+/// Writes all objects as a List, as kubectl does.
+pub fn write(out: &mut impl Write, pods: usize, nodes: usize) -> io::Result<()> {
+    out.write_all(b"{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n")?;
+    let mut first = true;
+    each(pods, nodes, |object| {
+        if !std::mem::take(&mut first) {
+            out.write_all(b",\n")?;
         }
-        serde_json::to_writer_pretty(&mut *self.out, item)?;
+        serde_json::to_writer_pretty(&mut *out, &object)?;
         Ok(())
-    }
-
-    fn end(&mut self) -> io::Result<()> {
-        self.out.write_all(b"\n    ],\n    \"kind\": \"List\",\n    \"metadata\": {\"resourceVersion\": \"\"}\n}\n")
-    }
+    })?;
+    out.write_all(b"\n    ],\n    \"kind\": \"List\",\n    \"metadata\": {\"resourceVersion\": \"\"}\n}\n")
 }
 
 const NOW: &str = "2026-11-30T12:00:00Z";
 const MADE: &str = "2026-11-20T08:00:00Z";
+
+fn namespace(n: usize) -> Value {
+    let name = format!("team-{n:03}");
+    json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": name, "uid": uid(6, n), "creationTimestamp": MADE, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    })
+}
 
 fn node(n: usize) -> Value {
     let name = format!("node-{n:05}");
@@ -86,8 +89,7 @@ fn node(n: usize) -> Value {
 fn owners(ns: &str, name: &str, w: usize, stateful: bool) -> Vec<Value> {
     let template = json!({"metadata": {"labels": labels(name)}, "spec": pod_spec(name, None)});
     let selector = json!({"matchLabels": {"app": name}});
-    let status =
-        json!({"replicas": REPLICAS, "readyReplicas": REPLICAS, "updatedReplicas": REPLICAS, "observedGeneration": 1});
+    let status = json!({"replicas": REPLICAS, "readyReplicas": REPLICAS, "observedGeneration": 1});
     let object = |kind: &str, name: &str, id: Value, owner: Option<Value>| {
         json!({
             "apiVersion": "apps/v1", "kind": kind,
