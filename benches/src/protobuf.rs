@@ -205,3 +205,50 @@ pub fn length(tag: u64, bytes: usize, out: &mut Vec<u8>) {
     varint(tag << 3 | 2, out);
     varint(bytes as u64, out);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kubectl_pdb::wire::{apps, core, pod, policy};
+    use prost::Message;
+    use serde::de::DeserializeOwned;
+
+    fn same<T: Message + Default + PartialEq + DeserializeOwned>(json: &Value, protobuf: &[u8]) {
+        let from_json: T = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(T::decode(protobuf).unwrap(), from_json);
+    }
+
+    #[test]
+    fn both_encodings_of_a_generated_cluster_say_the_same() {
+        let encoder = Encoder::new().unwrap();
+        let mut kinds = std::collections::BTreeSet::new();
+        crate::cluster::each(150, 50, |object| {
+            let kind = object["kind"].as_str().unwrap();
+            let protobuf = encoder.object(kind, &object)?;
+            match kind {
+                "Pod" => same::<pod::Pod>(&object, &protobuf),
+                "Node" => same::<core::Node>(&object, &protobuf),
+                "Namespace" => same::<core::Namespace>(&object, &protobuf),
+                "Deployment" => same::<apps::Deployment>(&object, &protobuf),
+                "ReplicaSet" => same::<apps::ReplicaSet>(&object, &protobuf),
+                "StatefulSet" => same::<apps::StatefulSet>(&object, &protobuf),
+                "PodDisruptionBudget" => same::<policy::PodDisruptionBudget>(&object, &protobuf),
+                other => panic!("{other}"),
+            }
+            kinds.insert(kind.to_owned());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(kinds.len(), 7);
+    }
+
+    #[test]
+    fn what_the_table_does_not_know_is_an_error() {
+        let encoder = Encoder::new().unwrap();
+        for (kind, object) in
+            [("Pod", serde_json::json!({"spec": {"hostPID": true}})), ("Lease", serde_json::json!({}))]
+        {
+            assert!(encoder.object(kind, &object).is_err(), "{kind}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use http::header::{ACCEPT, CONTENT_TYPE, DATE, RETRY_AFTER};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, DATE, RETRY_AFTER};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
@@ -152,8 +152,8 @@ impl Client {
             Err(e) => return Ok(broken(&e)),
         };
         let (head, body) = response.into_parts();
-        let body = match body.collect().await {
-            Ok(body) => body.to_bytes(),
+        let body = match whole(body, header(&head.headers, CONTENT_LENGTH.as_str())).await {
+            Ok(body) => body,
             Err(e) => return Ok(broken(&e)),
         };
         self.skew.get_or_init(|| skew(header(&head.headers, DATE.as_str()), Timestamp::now()));
@@ -164,6 +164,19 @@ impl Client {
         let retry_after = header(&head.headers, RETRY_AFTER.as_str()).parse().ok().map(Duration::from_secs);
         Ok(Try::Refused { code: head.status.as_u16(), status: Status::of(encoding, &body), retry_after })
     }
+}
+
+/// A body in one piece. Its frames are let go as they come: a page takes its own size of memory and no more.
+async fn whole(mut body: Body, length: &str) -> Result<Bytes, kube::Error> {
+    // A server that promises more than this has to deliver it first.
+    const PROMISED: usize = 16 << 20;
+    let mut all = Vec::with_capacity(length.parse::<usize>().unwrap_or_default().min(PROMISED));
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame?.into_data() {
+            all.extend_from_slice(&data);
+        }
+    }
+    Ok(all.into())
 }
 
 fn broken(error: &kube::Error) -> Try {

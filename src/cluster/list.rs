@@ -1,10 +1,11 @@
 //! Lists: asked for in pages, several lists at once, the bytes handed on as they come.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use prost::bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::answer::Encoding;
 use super::client::{Client, Refusal};
@@ -16,8 +17,10 @@ use crate::error::Result;
 const PAGE: u32 = 500;
 /// Lists that are read at the same time. HTTP/1.1 takes a connection for each.
 const AT_ONCE: usize = 4;
-/// Pages that wait to be decoded, so that memory is bounded by them.
-pub const AHEAD: usize = 4;
+/// Pages that wait to be decoded, and their kilobytes, so that memory is bounded. There is room enough for the small
+/// lists to wait while the long one, which takes longest, is read on.
+pub const AHEAD: usize = 64;
+const KILOBYTES_AHEAD: usize = 16 << 10;
 /// How often one list is begun anew, when its pages expire faster than they are read.
 const RESTARTS: u32 = 3;
 
@@ -116,6 +119,9 @@ pub struct Page {
     pub body: Bytes,
 }
 
+/// An event on its way, with the number of its request; a page takes up room until it is dropped.
+pub type Sent = (usize, Event, Option<OwnedSemaphorePermit>);
+
 /// What became of a list, or of a single object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -164,6 +170,28 @@ struct Tally {
     bytes: u64,
 }
 
+/// The way to whoever decodes.
+#[derive(Clone)]
+struct Queue {
+    to: mpsc::Sender<Sent>,
+    room: Arc<Semaphore>,
+}
+
+impl Queue {
+    /// Sends an event once there is room for it. False where nobody waits for it any more.
+    async fn send(&self, index: usize, event: Event) -> bool {
+        let room = match &event {
+            Event::Restart => None,
+            Event::Page(page) => {
+                let kilobytes = (page.body.len() >> 10).clamp(1, KILOBYTES_AHEAD) as u32;
+                // The semaphore is never closed.
+                Arc::clone(&self.room).acquire_many_owned(kilobytes).await.ok()
+            }
+        };
+        self.to.send((index, event, room)).await.is_ok()
+    }
+}
+
 /// Reads the lists, a few at once, and sends what comes with the number of its request.
 ///
 /// # Errors
@@ -171,9 +199,10 @@ struct Tally {
 pub async fn read_all(
     client: &Client,
     requests: &[ListRequest],
-    to: mpsc::Sender<(usize, Event)>,
+    to: mpsc::Sender<Sent>,
     observer: &dyn Observer,
 ) -> Result<Vec<Outcome>> {
+    let to = Queue { to, room: Arc::new(Semaphore::new(KILOBYTES_AHEAD)) };
     let tally = std::cell::RefCell::new(Tally::default());
     let lists = requests.iter().enumerate().map(|(index, request)| {
         let (to, tally) = (to.clone(), &tally);
@@ -202,7 +231,7 @@ async fn read(
     client: &Client,
     index: usize,
     request: &ListRequest,
-    to: mpsc::Sender<(usize, Event)>,
+    to: Queue,
     tally: &std::cell::RefCell<Tally>,
     observer: &dyn Observer,
 ) -> Result<Outcome> {
@@ -217,7 +246,7 @@ async fn read(
                 restarts += 1;
                 token.clear();
                 log::info!("{}: the list expired while it was read, and is read anew", request.path);
-                if to.send((index, Event::Restart)).await.is_err() {
+                if !to.send(index, Event::Restart).await {
                     return Ok(Outcome::Failed { message: "nobody reads it".into() });
                 }
                 continue;
@@ -245,7 +274,7 @@ async fn read(
             (tally.items, tally.total, tally.bytes)
         };
         observer.read(items, total, all_bytes);
-        if to.send((index, Event::Page(Page { encoding: reply.encoding, body: reply.body }))).await.is_err() {
+        if !to.send(index, Event::Page(Page { encoding: reply.encoding, body: reply.body })).await {
             return Ok(Outcome::Failed { message: "nobody reads it".into() });
         }
         if head.is_last() {

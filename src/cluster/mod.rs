@@ -213,7 +213,7 @@ impl Cluster {
             });
             let reading =
                 reading.map_err(|e| Failure::new(Kind::Internal, "no thread for the network").caused_by(e))?;
-            while let Some((index, event)) = from.blocking_recv() {
+            while let Some((index, event, _room)) = from.blocking_recv() {
                 on_event(index, event);
             }
             reading.join().unwrap_or_else(|_| Err(Failure::new(Kind::Internal, "the network's thread panicked")))

@@ -70,6 +70,8 @@ impl WatchArgs {
         loop {
             let answer = (repeated.answer)(&snapshot)?;
             if !self.watch && self.wait.is_none() {
+                // The program ends, and taking a large cluster apart would take time.
+                std::mem::forget(snapshot);
                 return Ok(answer);
             }
             if self.watch {

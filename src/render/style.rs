@@ -79,8 +79,12 @@ pub fn safe(text: &str) -> Cow<'_, str> {
 }
 
 /// As [`safe`], for a whole answer that is written by us and quotes the cluster: line breaks and our own colours stay.
-pub fn safe_lines(text: &str) -> String {
-    text.split('\n').map(safe_keeping_colour).collect::<Vec<_>>().join("\n")
+pub fn safe_lines(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| byte == b'\n' || matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split('\n').map(safe_keeping_colour);
+    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn safe_keeping_colour(line: &str) -> String {

@@ -19,10 +19,11 @@ use super::version::Version;
 use super::workload::{Detail, Scale, Workload, WorkloadReader};
 use super::{Index, Snapshot, Source};
 use crate::wire;
+use foldhash::{HashSet, HashSetExt};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -300,9 +301,10 @@ impl Builder {
         let metas = self.pods.iter().map(|p| &p.meta).chain(self.workloads.iter().map(|w| &w.meta));
         let mut seen = HashSet::new();
         metas
-            .filter_map(|m| Some((m.ns().to_owned(), m.controller.clone()?)))
-            .filter(|(_, o)| !known.contains(&*o.uid) && seen.insert(o.uid.clone()))
+            .filter_map(|m| Some((m, m.controller.as_ref()?)))
+            .filter(|(_, o)| !known.contains(&*o.uid) && seen.insert(&*o.uid))
             .filter(|(_, o)| kinds::recognise(&o.api_version(), &o.kind) == Recognised::Unknown)
+            .map(|(m, o)| (m.ns().to_owned(), o.clone()))
             .collect()
     }
 

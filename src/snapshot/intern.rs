@@ -1,7 +1,8 @@
 //! Strings and structures that occur many times, kept once.
 
+use foldhash::{HashSet, HashSetExt};
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
