@@ -190,14 +190,6 @@ impl Global {
         Ok(Input::Files { paths: &self.from, now: self.now })
     }
 
-    /// Reads what a command needs, once.
-    ///
-    /// # Errors
-    /// As [`Global::input`] and [`Input::read`].
-    pub fn read(&self, needs: &[Need], scope: &Scope) -> Result<Snapshot> {
-        self.input()?.read(needs, scope)
-    }
-
     #[cfg(feature = "live")]
     fn live(&self) -> Result<Input<'_>> {
         use crate::cluster::{Cluster, Terminal};
@@ -277,7 +269,29 @@ impl Input<'_> {
                     Scope::All => None,
                     Scope::Namespace(name) => Some(name.as_str()),
                 };
-                cluster.read(&crate::cluster::Needs { kinds: &kinds, namespace })
+                cluster.read(&crate::cluster::Needs { kinds: &kinds, namespace, node: None })
+            }
+        }
+    }
+
+    /// Reads what a command needs about a pod that is bound to a node: of namespaces its own, and all pods of its node.
+    /// `None` where that is no saving (files) or not enough (it has no node, or is not found).
+    ///
+    /// # Errors
+    /// As [`Input::read`].
+    #[cfg_attr(not(feature = "live"), expect(unused_variables, reason = "files hold what they hold"))]
+    pub fn read_bound(&mut self, needs: &[Need], namespace: &str, pod: &str) -> Result<Option<Snapshot>> {
+        match self {
+            Self::Files { .. } => Ok(None),
+            #[cfg(feature = "live")]
+            Self::Live(cluster) => {
+                let Some(node) = cluster.node_of(namespace, pod)? else { return Ok(None) };
+                let kinds: Vec<_> = needs.iter().map(|need| need.kind).collect();
+                let needs = crate::cluster::Needs { kinds: &kinds, namespace: Some(namespace), node: Some(&node) };
+                let snapshot = cluster.read(&needs)?;
+                // One of the same name may have taken its place.
+                let is_bound = snapshot.pods.named(namespace, pod).is_some_and(|pod| pod.node.is_some());
+                Ok(is_bound.then_some(snapshot))
             }
         }
     }

@@ -98,7 +98,8 @@ impl Encoder {
         let object = value.as_object().ok_or_else(|| unknown(kind, "its shape"))?;
         for name in object.keys() {
             // The envelope tells an object's kind.
-            if !(is_object && matches!(name.as_str(), "apiVersion" | "kind")) && !self.knows(fields, name) {
+            let in_envelope = is_object && matches!(name.as_str(), "apiVersion" | "kind");
+            if !in_envelope && !self.knows(fields, name) {
                 return Err(unknown(kind, name));
             }
         }
@@ -156,8 +157,14 @@ impl Encoder {
                 number(1, time.as_second().unsigned_abs(), &mut inner);
             }
             ("", Value::String(text)) => inner.extend_from_slice(text.as_bytes()),
-            ("", Value::Bool(is)) => return Ok(number(tag, u64::from(*is), out)),
-            ("", Value::Number(n)) => return Ok(number(tag, n.as_u64().unwrap_or_default(), out)),
+            ("", Value::Bool(is)) => {
+                number(tag, u64::from(*is), out);
+                return Ok(());
+            }
+            ("", Value::Number(n)) => {
+                number(tag, n.as_u64().unwrap_or_default(), out);
+                return Ok(());
+            }
             (of, value) => self.message(of, value, false, &mut inner)?,
         }
         bytes(tag, &inner, out);
@@ -213,7 +220,7 @@ mod tests {
     use prost::Message;
     use serde::de::DeserializeOwned;
 
-    fn same<T: Message + Default + PartialEq + DeserializeOwned>(json: &Value, protobuf: &[u8]) {
+    fn same<T: Message + Default + PartialEq + DeserializeOwned + std::fmt::Debug>(json: &Value, protobuf: &[u8]) {
         let from_json: T = serde_json::from_value(json.clone()).unwrap();
         assert_eq!(T::decode(protobuf).unwrap(), from_json);
     }

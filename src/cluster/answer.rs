@@ -53,6 +53,12 @@ pub fn unwrap_protobuf(body: &Bytes) -> Result<Bytes, String> {
     Ok(unknown.raw)
 }
 
+/// The envelope around a list in protobuf.
+#[cfg(test)]
+pub(super) fn wrap(raw: Vec<u8>) -> Vec<u8> {
+    prost::Message::encode_to_vec(&Unknown { raw: raw.into() })
+}
+
 impl Status {
     /// Reads the body of a refusal. One that is no `Status` (a proxy's, a load balancer's) gives its first line.
     #[must_use]

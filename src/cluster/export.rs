@@ -52,7 +52,7 @@ impl Cluster {
                     content.items.clear();
                     owners.forget(*kind);
                 }
-                (Wanted::Operated(_), Event::Restart) => content.items.clear(),
+                (Wanted::Operated(_) | Wanted::PodsOnNode, Event::Restart) => content.items.clear(),
                 (Wanted::Kind(kind), Event::Page(page)) => {
                     let split = pages::each_item(&page, |item| content.add(*kind, item, slimmer, &mut owners));
                     content.fault = split.err().or(content.fault.take());
@@ -60,6 +60,7 @@ impl Cluster {
                 (Wanted::Operated(operated), Event::Page(page)) => {
                     let _ = pages::each_item(&page, |item| content.add_operated(operated, item));
                 }
+                (Wanted::PodsOnNode, Event::Page(_)) => {}
             }
         })?;
         let mut read = Vec::new();

@@ -31,6 +31,9 @@ pub const PROTOBUF: &str = "application/vnd.kubernetes.protobuf, application/jso
 
 /// Metadata alone, in JSON.
 pub const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+/// Metadata alone, in protobuf before JSON.
+pub const PROTOBUF_METADATA: &str = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, \
+    application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json";
 
 /// A list to read.
 #[derive(Debug, Clone)]
@@ -203,6 +206,7 @@ pub async fn read_all(
     observer: &dyn Observer,
 ) -> Result<Vec<Outcome>> {
     let to = Queue { to, room: Arc::new(Semaphore::new(KILOBYTES_AHEAD)) };
+    let started = Instant::now();
     let tally = std::cell::RefCell::new(Tally::default());
     let lists = requests.iter().enumerate().map(|(index, request)| {
         let (to, tally) = (to.clone(), &tally);
@@ -210,6 +214,8 @@ pub async fn read_all(
     });
     let all = stream::iter(lists).buffer_unordered(AT_ONCE).try_collect::<Vec<_>>();
     let mut outcomes = ticking(all, observer).await?;
+    let bytes = tally.borrow().bytes;
+    log::info!("{} lists: {bytes} bytes, {} ms", outcomes.len(), started.elapsed().as_millis());
     outcomes.sort_by_key(|(index, _)| *index);
     Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
 }

@@ -41,6 +41,7 @@ pub use self::export::Export;
 use self::list::METADATA;
 pub use self::list::{Event, JSON, ListRequest, Outcome, PROTOBUF, Page};
 pub use self::options::ConnectOptions;
+pub use self::pages::each_item;
 pub use self::progress::{Observer, Silent, Terminal};
 pub use self::read::{Needs, list_of};
 pub use self::target::Configured;

@@ -43,7 +43,14 @@ pub fn each_item(page: &Page, mut item: impl FnMut(Item<'_>)) -> Result<(), Stri
 
 #[cfg(test)]
 mod tests {
+    use super::super::head::ListHead;
     use super::*;
+    use crate::snapshot::builder::Builder;
+    use crate::snapshot::{Kind, Source};
+    use crate::wire::oracle::Sample;
+    use crate::wire::pod;
+    use proptest::prelude::*;
+    use prost::Message;
 
     fn items(encoding: Encoding, body: &'static [u8]) -> Result<Vec<Vec<u8>>, String> {
         let mut found = Vec::new();
@@ -76,6 +83,76 @@ mod tests {
             (Encoding::Other, b"<html>"),
         ] {
             assert!(items(encoding, body).is_err(), "{encoding:?}");
+        }
+    }
+
+    /// A page of pods in both encodings, as a server writes it.
+    fn page(encoding: Encoding) -> Vec<u8> {
+        let pod = pod::Pod::sample();
+        match encoding {
+            Encoding::Json => {
+                let pod = serde_json::to_string(&pod).unwrap();
+                format!(r#"{{"kind":"PodList","metadata":{{"continue":"t"}},"items":[{pod},{pod}]}}"#).into_bytes()
+            }
+            _ => {
+                let items = vec![Bytes::from(pod.encode_to_vec()); 2];
+                let raw = ProtobufList { items }.encode_to_vec();
+                [&b"k8s\0"[..], &super::super::answer::wrap(raw)].concat()
+            }
+        }
+    }
+
+    /// Reads a page to the end: its head, its items, what is kept of them.
+    fn read(encoding: Encoding, body: Vec<u8>) -> (usize, usize) {
+        let page = Page { encoding, body: body.into() };
+        let _ = ListHead::of(encoding, &page.body);
+        let (mut items, mut bytes, mut builder) = (0, 0, Builder::default());
+        let _ = each_item(&page, |item| {
+            let (Item::Json(content) | Item::Proto(content)) = item;
+            items += 1;
+            bytes += content.len();
+            let _ = builder.add(Kind::Pod, item);
+        });
+        builder.finish(Source::default(), None);
+        (items, bytes)
+    }
+
+    #[test]
+    fn whole_pages_are_read() {
+        for encoding in [Encoding::Json, Encoding::Protobuf] {
+            assert_eq!(read(encoding, page(encoding)).0, 2, "{encoding:?}");
+        }
+    }
+
+    proptest! {
+        // A page that was cut, or of which bytes have changed, is an error at worst: no panic, and nothing is taken
+        // for longer than the page itself, whatever lengths it claims.
+        #[test]
+        fn broken_pages_are_errors(
+            is_json: bool,
+            changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..8),
+            cut: Option<proptest::sample::Index>,
+        ) {
+            let encoding = if is_json { Encoding::Json } else { Encoding::Protobuf };
+            let mut body = page(encoding);
+            for (at, byte) in changes {
+                let at = at.index(body.len());
+                body[at] = byte;
+            }
+            if let Some(cut) = cut {
+                body.truncate(cut.index(body.len()));
+            }
+            let length = body.len();
+            prop_assert!(read(encoding, body).1 <= length);
+        }
+
+        #[test]
+        fn any_bytes_are_no_harm(is_json: bool, mut bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let encoding = if is_json { Encoding::Json } else { Encoding::Protobuf };
+            let length = bytes.len() + 4;
+            prop_assert!(read(encoding, bytes.clone()).1 <= length);
+            bytes.splice(0..0, *b"k8s\0");
+            prop_assert!(read(encoding, bytes).1 <= length);
         }
     }
 }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::discovery::group_path;
-use super::list::{Event, ListRequest, Outcome, PROTOBUF};
-use super::{Cluster, Got, Resource, pages};
+use super::list::{Event, ListRequest, Outcome, PROTOBUF, PROTOBUF_METADATA};
+use super::{Cluster, Got, Page, Resource, pages};
 use crate::error::Result;
 use crate::snapshot::builder::{Builder, Item};
 use crate::snapshot::coverage;
@@ -15,6 +15,7 @@ use crate::snapshot::meta::OwnerRef;
 use crate::snapshot::operated::{OPERATED, Operated};
 use crate::snapshot::workload::Scale;
 use crate::snapshot::{Kind, Snapshot, Source};
+use crate::wire;
 
 /// What a command reads.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +24,8 @@ pub struct Needs<'a> {
     pub kinds: &'a [Kind],
     /// The one namespace of interest; `None` for all. Kinds outside namespaces are read whole.
     pub namespace: Option<&'a str>,
+    /// A node of which all pods are read besides, of whatever namespace.
+    pub node: Option<&'a str>,
 }
 
 /// The list of a kind.
@@ -31,7 +34,9 @@ pub fn list_of(kind: Kind, namespace: Option<&str>) -> ListRequest {
     let info = kind.info();
     let api_version =
         if info.group.is_empty() { info.version.to_owned() } else { format!("{}/{}", info.group, info.version) };
-    list_at(&api_version, info.plural, info.namespaced, namespace).accept(PROTOBUF)
+    // Of a namespace its labels and its deletion are of interest.
+    let accept = if kind == Kind::Namespace { PROTOBUF_METADATA } else { PROTOBUF };
+    list_at(&api_version, info.plural, info.namespaced, namespace).accept(accept)
 }
 
 fn list_at(api_version: &str, plural: &str, namespaced: bool, namespace: Option<&str>) -> ListRequest {
@@ -67,18 +72,16 @@ impl Cluster {
         let mut builder = Builder::default();
         // Definitions say where the count of a custom owner stands. They are large, and the server is asked itself.
         builder.note(Kind::CustomResourceDefinition, coverage::Outcome::Read);
-        let lists = wanted(needs.kinds, needs.namespace, &server.groups);
+        let mut lists = wanted(needs.kinds, needs.namespace, &server.groups);
+        let on_node = needs.node.map(|node| list_of(Kind::Pod, None).fields(format!("spec.nodeName={node}")));
+        lists.extend(on_node.map(|list| (Wanted::PodsOnNode, list)));
+        let mut held = Vec::new();
         let outcomes = self.read_lists(&lists, |_, wanted, event| match (wanted, event) {
             (Wanted::Kind(kind), Event::Restart) => builder.forget(*kind),
-            (Wanted::Kind(kind), Event::Page(page)) => {
-                let mut bad = None;
-                let split = pages::each_item(&page, |item| {
-                    bad = builder.add(*kind, item).err().map(|e| e.message).or(bad.take());
-                });
-                if let Some(why) = split.err().or(bad) {
-                    builder.note(*kind, coverage::Outcome::Failed(why));
-                }
-            }
+            (Wanted::Kind(kind), Event::Page(page)) => add_page(&mut builder, *kind, &page),
+            // They wait for the other pods, which may have to be read anew.
+            (Wanted::PodsOnNode, Event::Page(page)) => held.push(page),
+            (Wanted::PodsOnNode, Event::Restart) => held.clear(),
             // What is read anew takes the place of what was read first.
             (Wanted::Operated(_), Event::Restart) => {}
             (Wanted::Operated(_), Event::Page(page)) => {
@@ -91,9 +94,14 @@ impl Cluster {
             }
         })?;
         for (wanted, outcome) in outcomes {
-            if let Wanted::Kind(kind) = wanted {
-                builder.note(*kind, outcome.into());
+            match wanted {
+                Wanted::Kind(kind) => builder.note(*kind, outcome.into()),
+                // A word less about its neighbours or about an operator is no gap.
+                Wanted::PodsOnNode | Wanted::Operated(_) => {}
             }
+        }
+        for page in held {
+            add_page(&mut builder, Kind::Pod, &page);
         }
         for CustomOwner { namespace, owner, scale, .. } in self.scales(builder.unknown_owners())? {
             builder.add_owner(&namespace, &owner, scale);
@@ -105,6 +113,19 @@ impl Cluster {
             server_version: server.version,
         };
         Ok(builder.finish(source, Some(self.client.now())))
+    }
+
+    /// The node that a pod is bound to; `None` where it has none, is not there, or may not be read.
+    ///
+    /// # Errors
+    /// No connection, or credentials that are not accepted.
+    pub fn node_of(&self, namespace: &str, pod: &str) -> Result<Option<String>> {
+        // A list of one: nobody has to have the right to get pods.
+        let one = list_of(Kind::Pod, Some(namespace)).fields(format!("metadata.name={pod}"));
+        let Ok(body) = self.get(&one.first_page())? else { return Ok(None) };
+        let list: Option<PodList> = serde_json::from_slice(&body).ok();
+        let pod = list.and_then(|list| list.items.into_iter().next());
+        Ok(pod.and_then(|pod| pod.spec).map(|spec| spec.node_name).filter(|node| !node.is_empty()))
     }
 
     /// Asks the server for its version and its groups.
@@ -175,6 +196,22 @@ impl Cluster {
     }
 }
 
+/// Adds the objects of a page, and notes what cannot be read of them.
+fn add_page(builder: &mut Builder, kind: Kind, page: &Page) {
+    let mut bad = None;
+    let split = pages::each_item(page, |item| {
+        bad = builder.add(kind, item).err().map(|e| e.message).or(bad.take());
+    });
+    if let Some(why) = split.err().or(bad) {
+        builder.note(kind, coverage::Outcome::Failed(why));
+    }
+}
+
+#[derive(Deserialize)]
+struct PodList {
+    items: Vec<wire::pod::Pod>,
+}
+
 /// An owner of pods that is of no built-in kind.
 pub(super) struct CustomOwner {
     pub namespace: String,
@@ -227,6 +264,8 @@ struct GroupVersion {
 pub(super) enum Wanted {
     /// A kind that is known.
     Kind(Kind),
+    /// The pods of one node, besides those of a namespace.
+    PodsOnNode,
     /// Objects of an operator.
     Operated(&'static Operated),
 }

@@ -80,8 +80,7 @@ pub const NEEDS: &[Need] = &[
 /// Runs the command.
 pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
     let request = request(args, global)?;
-    // What takes the room, and what repels or attracts the pod, may be in any namespace.
-    let snapshot = global.read(NEEDS, &Scope::All)?;
+    let snapshot = read(args, &request, global)?;
     super::require(&snapshot, Kind::Pod)?;
     let (items, state) = if args.filename.is_empty() {
         let state = State::new(&snapshot);
@@ -108,6 +107,17 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
     };
     let status = if args.exit_code && items.iter().any(Item::is_stuck) { 2 } else { 0 };
     Ok(Answer { text, warnings: super::age_warning(&snapshot), status })
+}
+
+fn read(args: &WhyPendingArgs, request: &Request, global: &Global) -> Result<Snapshot> {
+    let mut input = global.input()?;
+    if let ([Target::Pod(name)], Some(namespace), []) = (&*request.targets, &request.namespace, &*args.filename)
+        && let Some(snapshot) = input.read_bound(NEEDS, namespace, name)?
+    {
+        return Ok(snapshot);
+    }
+    // What takes the room, and what repels or attracts the pod, may be in any namespace.
+    input.read(NEEDS, &Scope::All)
 }
 
 fn view(args: &WhyPendingArgs) -> render::pending::View {

@@ -4,10 +4,10 @@
 use super::facts::some;
 use super::stage::rejected;
 use crate::finding::{Code, Finding, Ref};
-use crate::snapshot::Snapshot;
 use crate::snapshot::age::age;
 use crate::snapshot::event::Event;
 use crate::snapshot::pod::{Container, ContainerState, ContainerStatus, Pod};
+use crate::snapshot::{Kind, Snapshot};
 use std::sync::Arc;
 
 /// What keeps a pod with a node from starting.
@@ -48,6 +48,9 @@ fn node_name(pod: &Pod) -> &str {
 fn node(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
     let name = node_name(pod);
     let Some(node) = snapshot.nodes.named("", name) else {
+        if !snapshot.coverage.has(Kind::Node) {
+            return None;
+        }
         let message = format!("it is bound to node {name}, and there is no such node: no kubelet will start it");
         return Some(Finding::new(Code::NodeName, message).about([Ref::node(name)]));
     };

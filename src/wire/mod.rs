@@ -12,7 +12,7 @@ pub mod crd;
 pub mod events;
 pub mod meta;
 #[cfg(test)]
-mod oracle;
+pub(crate) mod oracle;
 pub mod pod;
 pub mod policy;
 pub mod resource;

@@ -218,7 +218,7 @@ fn single_objects_and_what_a_group_has() {
 }
 
 fn snapshot(api: &Running, kinds: &[Kind], namespace: Option<&str>) -> Snapshot {
-    connected(api).read(&Needs { kinds, namespace }).unwrap()
+    connected(api).read(&Needs { kinds, namespace, node: None }).unwrap()
 }
 
 #[test]

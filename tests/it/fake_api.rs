@@ -189,11 +189,15 @@ fn listed(state: &State, path: &str, query: &str) -> Option<Value> {
     let (plural, name) = (rest.first()?, rest.get(1));
     let (kind, all) = state.lists.get(&format!("{}/{plural}", parts[..prefix].join("/")))?;
     let within = |item: &&Value| namespace.is_none_or(|ns| item["metadata"]["namespace"] == ns);
-    let items: Vec<_> = all.iter().filter(within).collect();
+    let asked = |key: &str| query.split('&').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));
+    let field = asked("fieldSelector").and_then(|selector| selector.split_once("%3D"));
+    let chosen = |item: &&Value| {
+        field.is_none_or(|(path, value)| item.pointer(&format!("/{}", path.replace('.', "/"))) == Some(&json!(value)))
+    };
+    let items: Vec<_> = all.iter().filter(within).filter(chosen).collect();
     if let Some(name) = name {
         return items.into_iter().find(|item| item["metadata"]["name"] == **name).cloned();
     }
-    let asked = |key: &str| query.split('&').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));
     let start: usize = asked("continue").and_then(|token| token.parse().ok()).unwrap_or(0);
     let limit = asked("limit").and_then(|limit| limit.parse().ok()).unwrap_or(usize::MAX).min(state.page);
     let end = start.saturating_add(limit).min(items.len());

@@ -80,6 +80,7 @@ fn requests_are_shown_and_tokens_are_not() {
     let got = against(&api, &["status", "-n", "shop", "-v", "6", "--token", "s3cr3t"]);
     assert!(got.err.contains("GET /api/v1/namespaces/shop/pods?limit=500 200 in"), "{}", got.err);
     assert!(got.err.contains("/api/v1/namespaces/shop/pods: 1 pages"), "{}", got.err);
+    assert!(got.err.contains("9 lists: "), "{}", got.err);
     assert!(!got.err.contains("s3cr3t"), "{}", got.err);
     assert_eq!(against(&api, &["status", "-n", "shop"]).err, "");
 }
@@ -149,4 +150,125 @@ fn nodes_have_to_be_readable_to_be_drained() {
     let got = against(&api, &["drain-plan"]);
     assert_eq!((got.status, got.out.as_str()), (1, ""));
     assert!(got.err.starts_with("error: forbidden: dev may not list nodes in the whole cluster\n"), "{}", got.err);
+}
+
+/// Pods, nodes and claims of two namespaces; `slow-0` has its node and does not start.
+fn starting() -> FakeApi {
+    let pod = |namespace: &str, name: &str, node: Option<&str>| {
+        json!({
+            "metadata": {"name": name, "namespace": namespace, "uid": name},
+            "spec": {"nodeName": node, "containers": [{"name": "c", "image": "web:1"}],
+                "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]},
+            "status": {"phase": "Pending", "containerStatuses": [{"name": "c",
+                "state": {"waiting": {"reason": "ContainerCreating"}}}]},
+        })
+    };
+    let node = |name: &str| json!({"metadata": {"name": name}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+    let claim = json!({"metadata": {"name": "data", "namespace": "shop"},
+        "spec": {"volumeName": "v", "accessModes": ["ReadWriteOnce"]}});
+    let attached = json!({"metadata": {"name": "a"}, "spec": {"nodeName": "n2", "attacher": "d",
+        "source": {"persistentVolumeName": "v"}}, "status": {"attached": true}});
+    let pods = vec![
+        pod("kube-system", "static", Some("n1")),
+        pod("other", "far", Some("n2")),
+        pod("shop", "holder", Some("n2")),
+        pod("shop", "slow-0", Some("n1")),
+        pod("shop", "waits", None),
+    ];
+    FakeApi::new()
+        .list("/api/v1/pods", "PodList", pods)
+        .list("/api/v1/nodes", "NodeList", vec![node("n1"), node("n2")])
+        .list("/api/v1/persistentvolumeclaims", "PersistentVolumeClaimList", vec![claim])
+        .list("/apis/storage.k8s.io/v1/volumeattachments", "VolumeAttachmentList", vec![attached])
+}
+
+/// The lists of pods that were asked for.
+fn pods_asked(api: &Running) -> Vec<String> {
+    let mut asked: Vec<_> = api.asked().into_iter().filter(|line| line.contains("/pods?")).collect();
+    asked.sort();
+    asked
+}
+
+#[test]
+fn about_a_pod_that_has_its_node_no_other_namespace_is_read() {
+    let api = starting().start();
+    let got = against(&api, &["why-pending", "slow-0", "-n", "shop", "-o", "json"]);
+    assert_eq!(got.status, 0, "{}", got.err);
+    assert_eq!(
+        pods_asked(&api),
+        [
+            "GET /api/v1/namespaces/shop/pods?limit=500",
+            "GET /api/v1/namespaces/shop/pods?limit=500&fieldSelector=metadata.name%3Dslow-0",
+            "GET /api/v1/pods?limit=500&fieldSelector=spec.nodeName%3Dn1",
+        ]
+    );
+    // The answer is that of the whole cluster: who holds the volume on another node is in it.
+    let file = std::env::temp_dir().join(format!("kubectl-pdb-starting-{}.json", std::process::id()));
+    std::fs::write(&file, against(&api, &["snapshot"]).out).unwrap();
+    let whole = run(["why-pending", "slow-0", "-n", "shop", "-o", "json", "--from", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+    let items = |run: &Run| serde_json::from_str::<Value>(&run.out).unwrap()["items"].clone();
+    assert!(items(&got).to_string().contains("used there by holder"), "{}", got.out);
+    assert_eq!(items(&got), items(&whole));
+}
+
+#[test]
+fn what_takes_the_room_of_a_waiting_pod_is_read_everywhere() {
+    let api = starting().start();
+    let got = against(&api, &["why-pending", "waits", "-n", "shop"]);
+    assert_eq!(got.status, 0, "{}", got.err);
+    let all = "GET /api/v1/pods?limit=500".to_owned();
+    assert_eq!(pods_asked(&api).last(), Some(&all));
+    // A pod whose place another of the same name has taken, without a node yet, is looked for everywhere.
+    let bound = json!({"kind": "PodList", "metadata": {}, "items": [{"metadata": {"name": "waits", "namespace": "shop"},
+        "spec": {"nodeName": "n1"}}]});
+    let api = starting().script(PODS, [Reply::new(200, "application/json", bound.to_string())]).start();
+    let got = against(&api, &["why-pending", "waits", "-n", "shop"]);
+    assert_eq!(got.status, 0, "{}", got.err);
+    assert_eq!(
+        pods_asked(&api).last(),
+        Some(&"GET /api/v1/pods?limit=500&fieldSelector=spec.nodeName%3Dn1".to_owned())
+    );
+    assert!(pods_asked(&api).contains(&all));
+}
+
+#[test]
+fn a_command_reads_the_kinds_of_its_table_and_no_others() {
+    let paths = |args: &[&str]| {
+        let api = FakeApi::new().start();
+        let _ = against(&api, args);
+        let lists = api.asked().into_iter().filter(|line| line.contains("limit="));
+        let mut lists: Vec<_> =
+            lists.filter_map(|line| Some(line.strip_prefix("GET ")?.split('?').next()?.to_owned())).collect();
+        lists.sort();
+        lists
+    };
+    let all = [
+        "/api/v1/namespaces",
+        "/api/v1/nodes",
+        "/api/v1/pods",
+        "/api/v1/replicationcontrollers",
+        "/apis/apps/v1/deployments",
+        "/apis/apps/v1/replicasets",
+        "/apis/apps/v1/statefulsets",
+        "/apis/autoscaling/v2/horizontalpodautoscalers",
+        "/apis/policy/v1/poddisruptionbudgets",
+    ];
+    assert_eq!(paths(&["status", "-A"]), all);
+    // Of one namespace everything that lives in namespaces.
+    let mut of_one = all.map(|path| {
+        let (group, plural) = path.rsplit_once('/').unwrap();
+        if matches!(plural, "namespaces" | "nodes") {
+            path.to_owned()
+        } else {
+            format!("{group}/namespaces/shop/{plural}")
+        }
+    });
+    of_one.sort();
+    assert_eq!(paths(&["status", "-n", "shop"]), of_one);
+    for args in [&["drain-plan", "n"][..], &["why-pending", "-A"]] {
+        let read = paths(args);
+        assert!(read.contains(&"/api/v1/persistentvolumes".to_owned()) && read.contains(&"/api/v1/pods".to_owned()));
+        assert!(!read.iter().any(|path| path.contains("/namespaces/") || path.contains("secrets")), "{read:?}");
+    }
 }

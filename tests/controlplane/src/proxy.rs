@@ -24,6 +24,8 @@ pub enum Fault {
     Closed,
     /// Always, from the second page on: 503.
     Down,
+    /// Not at all, but no protobuf is to be had.
+    JsonAlone,
 }
 
 /// A running proxy, on a port of loopback. It ends with the program; its thread holds nothing that matters.
@@ -107,16 +109,18 @@ impl Shared {
         let now = pods && later && (self.fault == Fault::Down || !self.done.swap(true, Ordering::Relaxed));
         if now {
             match self.fault {
-                Fault::None => {}
+                Fault::None | Fault::JsonAlone => {}
                 Fault::TooManyRequests => return Some(status(429, "TooManyRequests", "Retry-After: 1\r\n")),
                 Fault::Unavailable | Fault::Down => return Some(status(503, "ServiceUnavailable", "")),
                 Fault::Expired => return Some(status(410, "Expired", "")),
                 Fault::Closed => return None,
             }
         }
+        let json: Vec<&str> = accept.split(',').filter(|one| !one.contains("protobuf")).collect();
+        let accept = if self.fault == Fault::JsonAlone { json.join(",") } else { accept.to_owned() };
         // Pages of 500 would need a cluster of thousands.
         let small = path.replace("limit=500", "limit=20");
-        let Raw { code, content_type, body } = self.api.get_raw(&small, accept).ok()?;
+        let Raw { code, content_type, body } = self.api.get_raw(&small, &accept).ok()?;
         if pods && code == 200 {
             self.pages.fetch_add(1, Ordering::Relaxed);
         }

@@ -1,6 +1,7 @@
 //! The product's own client against this API server: with every right, with the README's rights, with one kind missing,
 //! with a wrong token, with no server, and with a server that fails in the middle of a list.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::Settings;
 use crate::generate::budgets::cluster;
+use crate::generate::pending::{self, Purpose};
 use crate::judge::{self, Tally};
 use crate::load::load;
 use crate::plane::{Options, Plane};
@@ -23,6 +25,31 @@ const PARTIAL: (&str, &str) = ("partial-token", "partial");
 
 /// A cluster with custom owners among the others.
 const SEED: u64 = 4;
+
+/// Kinds of which both encodings are compared.
+const BOTH: &[&str] = &[
+    "CSIDriver",
+    "CSINode",
+    "CSIStorageCapacity",
+    "Deployment",
+    "DeviceClass",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "PodDisruptionBudget",
+    "PriorityClass",
+    "ReplicaSet",
+    "ReplicationController",
+    "ResourceClaim",
+    "ResourceSlice",
+    "Service",
+    "ServiceAccount",
+    "StatefulSet",
+    "StorageClass",
+    "VolumeAttachment",
+];
 
 /// A fault that answers later than this has not been noticed.
 const PATIENCE: Duration = Duration::from_secs(45);
@@ -71,6 +98,8 @@ pub fn run(settings: &Settings) -> Result<Tally> {
     live.check("a dead server is an error", dead.exit == 1 && !dead.stderr.is_empty(), &words(&dead));
     live.check("a dead server is noticed soon", started.elapsed() < PATIENCE, "");
     live.faults(&admin)?;
+    load(&live.plane.api, &pending::cluster(SEED, Purpose::Messages))?;
+    live.both_encodings()?;
     Ok(live.tally)
 }
 
@@ -105,6 +134,35 @@ impl Live<'_> {
         let other: Vec<&String> = verbs.iter().filter(|verb| *verb != "get" && *verb != "list").collect();
         self.check("nothing but get and list is asked", !verbs.is_empty() && other.is_empty(), &format!("{other:?}"));
         Ok(())
+    }
+
+    /// What is kept of each object is the same whether it came as protobuf or as JSON.
+    fn both_encodings(&mut self) -> Result<()> {
+        let kubeconfig = |server: &str| self.plane.kubeconfig_for("encodings", server, "admin-token");
+        let snapshot = |server: &str| -> Result<Vec<Value>> {
+            let kubeconfig = kubeconfig(server)?;
+            let kubeconfig = kubeconfig.to_string_lossy();
+            let answer = self.product.run(&["snapshot"], &[("KUBECONFIG", &*kubeconfig)])?;
+            let items = answer.document["items"].as_array().cloned().unwrap_or_default();
+            // The head tells the time, and events are always new ones.
+            Ok(items.into_iter().filter(|item| item["kind"] != "Snapshot" && item["kind"] != "Event").collect())
+        };
+        // The controllers may still be at work between two readings.
+        for _ in 0..20 {
+            let protobuf = snapshot(&self.plane.server)?;
+            let json = snapshot(&Proxy::start(&self.plane.api, Fault::JsonAlone)?.server)?;
+            if protobuf == snapshot(&self.plane.server)? {
+                let difference = protobuf.iter().zip(&json).find(|(a, b)| a != b);
+                let words = difference.map(|(a, b)| format!("{a}\n      and {b}")).unwrap_or_default();
+                let kinds: BTreeSet<&str> = protobuf.iter().filter_map(|item| item["kind"].as_str()).collect();
+                let missing: Vec<_> = BOTH.iter().filter(|kind| !kinds.contains(*kind)).collect();
+                self.check("every built-in kind is there", missing.is_empty(), &format!("{missing:?}"));
+                self.check("protobuf and JSON say the same", protobuf == json, &words);
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        bail!("the control plane does not come to rest")
     }
 
     /// A server that fails in the middle of a paged list.
