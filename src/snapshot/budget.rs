@@ -72,7 +72,8 @@ impl Budget {
             always_allow_unhealthy: spec.unhealthy_pod_eviction_policy.as_deref() == Some("AlwaysAllow"),
             unhealthy_policy: spec.unhealthy_pod_eviction_policy.as_deref().map(|p| i.str(p)),
             status: BudgetStatus {
-                observed_generation: status.observed_generation,
+                // In protobuf 0 is written where JSON leaves it out.
+                observed_generation: status.observed_generation.filter(|generation| *generation != 0),
                 disrupted_pods: status.disrupted_pods.iter().map(|(n, t)| (i.str(n), t.timestamp())).collect(),
                 disruptions_allowed: status.disruptions_allowed.unwrap_or_default(),
                 current_healthy: status.current_healthy.unwrap_or_default(),

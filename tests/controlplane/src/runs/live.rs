@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::Settings;
+use super::{Settings, encodings};
 use crate::generate::budgets::cluster;
 use crate::generate::pending::{self, Purpose};
 use crate::judge::{self, Tally};
@@ -25,31 +25,6 @@ const PARTIAL: (&str, &str) = ("partial-token", "partial");
 
 /// A cluster with custom owners among the others.
 const SEED: u64 = 4;
-
-/// Kinds of which both encodings are compared.
-const BOTH: &[&str] = &[
-    "CSIDriver",
-    "CSINode",
-    "CSIStorageCapacity",
-    "Deployment",
-    "DeviceClass",
-    "Namespace",
-    "Node",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "Pod",
-    "PodDisruptionBudget",
-    "PriorityClass",
-    "ReplicaSet",
-    "ReplicationController",
-    "ResourceClaim",
-    "ResourceSlice",
-    "Service",
-    "ServiceAccount",
-    "StatefulSet",
-    "StorageClass",
-    "VolumeAttachment",
-];
 
 /// A fault that answers later than this has not been noticed.
 const PATIENCE: Duration = Duration::from_secs(45);
@@ -98,7 +73,10 @@ pub fn run(settings: &Settings) -> Result<Tally> {
     live.check("a dead server is an error", dead.exit == 1 && !dead.stderr.is_empty(), &words(&dead));
     live.check("a dead server is noticed soon", started.elapsed() < PATIENCE, "");
     live.faults(&admin)?;
-    load(&live.plane.api, &pending::cluster(SEED, Purpose::Messages))?;
+    for seed in SEED..SEED + 4 {
+        load(&live.plane.api, &pending::cluster(seed, Purpose::Messages))?;
+    }
+    load(&live.plane.api, &encodings::others())?;
     live.both_encodings()?;
     Ok(live.tally)
 }
@@ -145,7 +123,8 @@ impl Live<'_> {
             let answer = self.product.run(&["snapshot"], &[("KUBECONFIG", &*kubeconfig)])?;
             let items = answer.document["items"].as_array().cloned().unwrap_or_default();
             // The head tells the time, and events are always new ones.
-            Ok(items.into_iter().filter(|item| item["kind"] != "Snapshot" && item["kind"] != "Event").collect())
+            let items = items.into_iter().filter(|item| item["kind"] != "Snapshot" && item["kind"] != "Event");
+            Ok(items.map(encodings::without_nothing).collect())
         };
         // The controllers may still be at work between two readings.
         for _ in 0..20 {
@@ -154,15 +133,32 @@ impl Live<'_> {
             if protobuf == snapshot(&self.plane.server)? {
                 let difference = protobuf.iter().zip(&json).find(|(a, b)| a != b);
                 let words = difference.map(|(a, b)| format!("{a}\n      and {b}")).unwrap_or_default();
+                let words = format!("{} and {} objects {words}", protobuf.len(), json.len());
                 let kinds: BTreeSet<&str> = protobuf.iter().filter_map(|item| item["kind"].as_str()).collect();
-                let missing: Vec<_> = BOTH.iter().filter(|kind| !kinds.contains(*kind)).collect();
+                let missing: Vec<_> = encodings::BOTH.iter().filter(|kind| !kinds.contains(*kind)).collect();
                 self.check("every built-in kind is there", missing.is_empty(), &format!("{missing:?}"));
-                self.check("protobuf and JSON say the same", protobuf == json, &words);
-                return Ok(());
+                self.check("protobuf and JSON hold the same", protobuf == json, &words);
+                return self.both_answers();
             }
             std::thread::sleep(Duration::from_secs(1));
         }
         bail!("the control plane does not come to rest")
+    }
+
+    /// What is answered is the same, too.
+    fn both_answers(&mut self) -> Result<()> {
+        for args in
+            [&["status", "-A", "-o", "json"][..], &["drain-plan", "-o", "json"], &["why-pending", "-A", "-o", "json"]]
+        {
+            let ask = |server: &str| {
+                let kubeconfig = self.plane.kubeconfig_for("encodings", server, "admin-token")?;
+                self.product.run(args, &[("KUBECONFIG", &kubeconfig.to_string_lossy())])
+            };
+            let protobuf = ask(&self.plane.server)?;
+            let json = ask(&Proxy::start(&self.plane.api, Fault::JsonAlone)?.server)?;
+            self.same(&format!("{} says the same of protobuf and JSON", args[0]), &protobuf, &json);
+        }
+        Ok(())
     }
 
     /// A server that fails in the middle of a paged list.
@@ -204,12 +200,17 @@ fn first_difference(one: &Answer, other: &Answer) -> Option<String> {
     one.iter().zip(&other).find(|(a, b)| a != b).map(|(a, b)| format!("{a}\n      and {b}"))
 }
 
-/// The items with just the codes of their findings: messages tell ages, and commands name the context.
+/// The items without what passes, and with just the codes of their findings: messages tell ages, commands the context.
 fn facts(answer: &Answer) -> Vec<Value> {
     let mut items = answer.document["items"].as_array().cloned().unwrap_or_default();
     for item in &mut items {
         let codes: Vec<Value> = item["findings"].as_array().into_iter().flatten().map(|f| f["code"].clone()).collect();
         item["findings"] = json!(codes);
+        for (part, passes) in [("", "ageSeconds"), ("/scheduler", "reportedSecondsAgo")] {
+            if let Some(fields) = item.pointer_mut(part).and_then(Value::as_object_mut) {
+                fields.remove(passes);
+            }
+        }
     }
     items
 }

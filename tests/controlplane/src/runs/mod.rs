@@ -2,6 +2,7 @@
 
 pub mod budgets;
 pub mod drain;
+mod encodings;
 pub mod live;
 pub mod pending;
 pub mod replay;
