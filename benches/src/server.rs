@@ -147,6 +147,12 @@ impl Server {
         }
         let (code, body) = match path {
             "/version" => (200, json!({"major": "1", "minor": "36", "gitVersion": "v1.36.3"})),
+            // What kubectl asks before it lists pods.
+            "/api" => (200, json!({"kind": "APIVersions", "versions": ["v1"]})),
+            "/api/v1" => {
+                let pods = json!({"name": "pods", "singularName": "pod", "namespaced": true, "kind": "Pod", "verbs": ["get", "list"]});
+                (200, json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [pods]}))
+            }
             "/apis" => (200, json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []})),
             _ => (
                 404,
