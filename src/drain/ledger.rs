@@ -76,6 +76,12 @@ impl<'a> Book<'a> {
         self.selection.positions_of(self.snapshot, pod)
     }
 
+    /// The budgets that cover a pod that the snapshot does not have.
+    pub fn budgets_of_new(&self, pod: &Pod) -> Vec<BudgetId> {
+        let covers = |b: &Budget| b.meta.ns() == pod.meta.ns() && b.selector.matches(&pod.meta.labels);
+        (0..).zip(&self.entries).filter(|(_, e)| covers(&e.budget)).map(|(id, _)| id).collect()
+    }
+
     /// `namespace/name` of budgets.
     pub fn paths(&self, ids: &[BudgetId]) -> Vec<Str> {
         ids.iter().filter_map(|id| self.entry(*id)).map(|e| e.budget.meta.path().into()).collect()

@@ -35,7 +35,7 @@ pub(crate) mod testing;
 pub mod world;
 
 use crate::budget::Selection;
-use crate::finding::{Code, Finding, Ref, Remedy};
+use crate::finding::{Code, Finding, Ref, Remedy, Severity};
 use crate::shell::Kubectl;
 use crate::snapshot::node::Node;
 use crate::snapshot::{Kind, Snapshot, Str};
@@ -222,6 +222,19 @@ fn general(request: &Request, nodes: &[NodePlan], order: &Order) -> Vec<Finding>
         };
         let text = format!("{names} can be drained alone, and not after the nodes of the order {back}");
         all.push(Finding::new(Code::BudgetShared, text).about(order.left_out.iter().map(|n| Ref::node(n))));
+    }
+    if let Some((round, pods)) = order.homeless.as_ref().filter(|(round, _)| *round < order.rounds.len()) {
+        let state = match request.after {
+            After::Back => "although its nodes are back",
+            After::Gone => "as its nodes are taken away",
+        };
+        let pods = crate::words::some(pods.iter().map(|p| &**p), 3);
+        let text = format!(
+            "after round {round} no node has room for the new pods of {pods}, {state}: which pod gets the next room is \
+             chance, so plan anew before round {}",
+            round + 1
+        );
+        all.push(Finding::new(Code::ReplacementUnschedulable, text).severity(Severity::Warning));
     }
     all
 }

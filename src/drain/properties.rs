@@ -12,6 +12,7 @@ use crate::finding::Code;
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{Snapshot, Str};
+use jiff::SignedDuration;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::collections::HashMap;
@@ -132,7 +133,7 @@ fn after_round(snapshot: &Snapshot, round: &[Str]) -> Snapshot {
     round.iter().for_each(|n| world.uncordon(n));
     world.settle();
     let mut changed = snapshot.clone();
-    for actor in world.actors() {
+    for (at, actor) in world.actors().iter().enumerate() {
         match actor.stage {
             Stage::Gone if actor.replaces.is_none() => {
                 let again =
@@ -141,13 +142,17 @@ fn after_round(snapshot: &Snapshot, round: &[Str]) -> Snapshot {
                     changed.pods.remove(actor.pod.meta.ns(), &actor.pod.meta.name);
                 }
             }
-            Stage::Live | Stage::Pending if actor.replaces.is_some() => {
+            Stage::Live | Stage::Pending if !snapshot.pods.iter().any(|p| Arc::ptr_eq(p, &actor.pod)) => {
                 let pod = if actor.ready { ready(&actor.pod, snapshot.now) } else { actor.pod.clone() };
-                changed.pods.put(Arc::new(Pod { node: actor.node.clone(), ..(*pod).clone() }));
+                let mut pod = Pod { node: actor.node.clone(), ..(*pod).clone() };
+                // In the order in which they were made.
+                pod.meta.created = Some(snapshot.now + SignedDuration::from_millis(i64::try_from(at).unwrap()));
+                changed.pods.put(Arc::new(pod));
             }
             _ => {}
         }
     }
+    changed.now = snapshot.now + SignedDuration::from_mins(1);
     changed.reindex();
     changed
 }
@@ -203,7 +208,11 @@ proptest! {
         let mut snapshot = build(nodes, &apps);
         let order = planned(&snapshot, &snapshot.nodes, true).order;
         prop_assert!(order.lower_bound <= order.rounds.len());
-        for round in order.rounds {
+        for (at, round) in order.rounds.into_iter().enumerate() {
+            // From there on chance decides, and the plan says so.
+            if order.homeless.as_ref().is_some_and(|(until, _)| *until <= at) {
+                break;
+            }
             let list: Vec<Arc<Node>> = round.iter().filter_map(|n| snapshot.nodes.named("", n).cloned()).collect();
             for node in planned(&snapshot, &list, false).nodes {
                 prop_assert!(node.verdict != Verdict::Blocked, "{} of {round:?}: {:?}", node.node.meta.name, node.findings);

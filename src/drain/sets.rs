@@ -2,7 +2,7 @@
 //! `pkg/controller/statefulset/stateful_set_control.go`.
 
 use super::actor::ActorId;
-use super::successor::ordinal;
+use super::successor::{of_ordinal, ordinal};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Detail;
 use crate::snapshot::{Snapshot, Str};
@@ -73,9 +73,13 @@ impl Sets {
             match set.get(&n) {
                 Some(Ordinal::Ready(_)) => {}
                 Some(Ordinal::Missing(old, actor)) => return Some((old.clone(), *actor)),
-                // An ordinal that never was: its claims are not known, so it is not made here.
-                None | Some(Ordinal::Starting(_) | Ordinal::Leaving(_)) if in_order => return None,
-                None | Some(Ordinal::Starting(_) | Ordinal::Leaving(_)) => {}
+                None => match of_ordinal(pod, n, snapshot) {
+                    Some(new) => return Some((new, None)),
+                    None if in_order => return None,
+                    None => {}
+                },
+                Some(Ordinal::Starting(_) | Ordinal::Leaving(_)) if in_order => return None,
+                Some(Ordinal::Starting(_) | Ordinal::Leaving(_)) => {}
             }
         }
         None

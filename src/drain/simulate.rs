@@ -37,6 +37,13 @@ pub struct Attempt {
     pub ends: bool,
 }
 
+impl Attempt {
+    /// Whether the pod stays on its node.
+    pub fn stays(&self) -> bool {
+        self.step.is_none() || !self.ends
+    }
+}
+
 /// How the drain of one node went.
 #[derive(Debug, Clone)]
 pub struct NodeRun {
@@ -130,7 +137,7 @@ impl<'w, 'g> Run<'w, 'g> {
                     attempt.step = Some(step);
                     attempt.ends = c.effect != Effect::Held;
                     granted = true;
-                    let ends_in = if attempt.ends { Some(self.ends_in(c)) } else { None };
+                    let ends_in = if attempt.ends { Some(self.ends_in(c, actor)) } else { None };
                     self.world.delete(actor, ends_in);
                 }
                 Err(refusal) => {
@@ -200,12 +207,14 @@ impl<'w, 'g> Run<'w, 'g> {
     }
 
     /// How many seconds a pod takes to be gone once it is let go.
-    fn ends_in(&self, c: &Candidate) -> i64 {
+    fn ends_in(&self, c: &Candidate, actor: ActorId) -> i64 {
         if c.pod.is_terminating() {
             return seconds_left(self.ground.snapshot, &c.pod).unwrap_or_default();
         }
-        // Nothing runs that could use its grace.
-        let idle = c.pod.is_finished() || (c.pod.status.phase == Phase::Pending && c.pod.status.containers.is_empty());
+        // Nothing runs that could use its grace. Of a pod that the plan has started, the status tells nothing.
+        let started = self.world.actor(actor).is_some_and(|a| a.node.is_some());
+        let pending = c.pod.status.phase == Phase::Pending && c.pod.status.containers.is_empty();
+        let idle = c.pod.is_finished() || (pending && !started);
         if idle { 0 } else { self.ground.options.grace(&c.pod) }
     }
 
@@ -219,5 +228,37 @@ impl<'w, 'g> Run<'w, 'g> {
             self.world.advance(next);
         }
         self.world.now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Selection;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::Cluster;
+
+    #[test]
+    fn a_pod_that_the_plan_has_started_takes_its_grace_as_well() {
+        let mut c = Cluster::new();
+        c.node("n0", "{}");
+        c.node("n1", "{}");
+        c.add("apps/v1", "ReplicaSet", "a", "web", r#"{"replicas": 1}"#);
+        let meta = r#""ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web",
+            "uid": "a-ReplicaSet-web", "controller": true}]"#;
+        c.pod_of("a", "web-x", "n0", meta, r#""terminationGracePeriodSeconds": 40"#, "");
+        let snapshot = c.snapshot();
+        let (selection, options) = (Selection::new(&snapshot), DrainOptions::default());
+        let ground = Ground::new(&snapshot, &selection, &options);
+        let mut world = World::new(&ground);
+        let first = ground.candidates("n0");
+        let runs = drain_in(&mut world, &ground, &[("n0".into(), &first)]);
+        world.uncordon("n0");
+        world.settle();
+        let moved: Vec<Candidate> = world.put_on("n1").map(|a| Candidate::of_actor(&ground, a)).collect();
+        assert_eq!(moved.len(), 1);
+        let again = drain_in(&mut world, &ground, &[("n1".into(), &moved)]);
+        let took = |runs: &[NodeRun]| runs.iter().map(|r| r.ended - r.began).collect::<Vec<_>>();
+        assert_eq!((took(&runs), took(&again)), (vec![40], vec![40]));
     }
 }

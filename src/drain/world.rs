@@ -106,6 +106,12 @@ impl<'g> World<'g> {
         self.sets.blocker(&pod.meta.controller.as_ref()?.uid, pod)
     }
 
+    /// The pods whose new pods have no node.
+    pub fn homeless(&self) -> impl Iterator<Item = &Arc<Pod>> {
+        let waiting = self.waiting.iter().filter_map(|id| self.actors.get(*id));
+        waiting.filter_map(|a| Some(&self.actors.get(a.replaces?)?.pod))
+    }
+
     /// When something happens next.
     pub fn next_event(&self) -> Option<i64> {
         self.events.peek().map(|Reverse((at, ..))| *at)
@@ -266,9 +272,10 @@ impl<'g> World<'g> {
         if let Some(live) = self.live(old) {
             *live += 1;
         }
-        let budgets = replaces
-            .and_then(|id| self.actors.get(id))
-            .map_or_else(|| self.ground.book.budgets_of(old).to_vec(), |a| a.budgets.clone());
+        let budgets = match replaces.and_then(|id| self.actors.get(id)) {
+            Some(origin) => origin.budgets.clone(),
+            None => self.ground.book.budgets_of_new(&pod),
+        };
         self.ledger.arrive(&budgets, &pod);
         let id = self.add(pod.clone(), budgets, Stage::Pending, (false, false), replaces);
         if keeps_name {
@@ -347,7 +354,10 @@ impl<'g> World<'g> {
     fn schedule(&mut self) {
         while std::mem::take(&mut self.moved) && !self.waiting.is_empty() {
             let mut queue = self.waiting.clone();
-            queue.sort_by_key(|id| (Reverse(self.actors.get(*id).map_or(0, |a| a.pod.priority())), *id));
+            queue.sort_by_key(|id| {
+                let pod = self.actors.get(*id).map(|a| &a.pod);
+                (Reverse(pod.map_or(0, |p| p.priority())), pod.and_then(|p| p.meta.created), *id)
+            });
             for id in queue {
                 let Some(actor) = self.actors.get(id).filter(|a| a.stage == Stage::Pending) else { continue };
                 match self.place(actor) {
