@@ -105,7 +105,7 @@ mod tests {
             });
             assert_eq!(claims.as_deref(), want, "{title}");
             if let Some(new) = new {
-                let label = |key: &str| new.meta.labels.get(key).map(|v| v.to_string());
+                let label = |key: &str| new.meta.labels.get(key).map(ToString::to_string);
                 assert_eq!(&*new.meta.name, "db-2");
                 assert_eq!(label("statefulset.kubernetes.io/pod-name").as_deref(), Some("db-2"));
                 assert_eq!(label("apps.kubernetes.io/pod-index").as_deref(), Some("2"));
