@@ -223,10 +223,10 @@ pub enum VolumeSource {
         /// The driver's name.
         driver: Str,
     },
-    /// An inline disk that two pods of a node may not share (GCE, AWS, iSCSI, RBD): equal ids conflict.
+    /// An inline disk that two pods of a node may not share (GCE, AWS, iSCSI, RBD): one equal id is enough to conflict.
     Disk {
-        /// What identifies the disk, its kind first.
-        id: Str,
+        /// What identifies the disk, its kind first; one for each monitor of an RBD image.
+        ids: Box<[Str]>,
         /// Mounted read-only.
         read_only: bool,
     },

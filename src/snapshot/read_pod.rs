@@ -191,7 +191,7 @@ fn topology_spread(w: &wire::TopologySpreadConstraint, i: &mut Interner) -> Topo
 
 fn volume(w: &wire::Volume, i: &mut Interner) -> Option<Volume> {
     let s = w.volume_source.as_ref()?;
-    let disk = |id: String, read_only, i: &mut Interner| VolumeSource::Disk { id: i.str(&id), read_only };
+    let disk = |id: String, read_only, i: &mut Interner| VolumeSource::Disk { ids: Box::new([i.str(&id)]), read_only };
     let source = if let Some(e) = &s.empty_dir {
         VolumeSource::EmptyDir { memory: e.medium == "Memory" }
     } else if s.host_path.is_some() {
@@ -213,7 +213,8 @@ fn volume(w: &wire::Volume, i: &mut Interner) -> Option<Volume> {
     } else if let Some(d) = &s.iscsi {
         disk(format!("iscsi/{}", d.iqn), d.read_only, i)
     } else if let Some(d) = &s.rbd {
-        disk(format!("rbd/{}/{}/{}", d.monitors.join(","), d.pool, d.image), d.read_only, i)
+        let id = |monitor: &String| format!("rbd/{monitor}/{}/{}", d.pool, d.image);
+        VolumeSource::Disk { ids: d.monitors.iter().map(|m| i.str(&id(m))).collect(), read_only: d.read_only }
     } else {
         return None;
     };

@@ -112,6 +112,7 @@ wire! {
         selector: msg(LabelSelector) = 4,
         storage_class_name: opt_str = 5,
         volume_mode: opt_str = 6,
+        volume_attributes_class_name: opt_str = 9,
     }
 
     /// `core.VolumeResourceRequirements`.
@@ -140,6 +141,7 @@ wire! {
         storage_class_name: opt_str = 6,
         volume_mode: opt_str = 8,
         node_affinity: msg(VolumeNodeAffinity) = 9,
+        volume_attributes_class_name: opt_str = 10,
     }
 
     /// `core.PersistentVolumeSource`.

@@ -34,6 +34,7 @@ wire! {
         allocation_mode: str = 3,
         count: i64 = 4,
         admin_access: bool = 5,
+        tolerations: list(DeviceToleration) = 6,
     }
 
     /// `resource.DeviceSubRequest`.
@@ -43,6 +44,15 @@ wire! {
         selectors: list(DeviceSelector) = 3,
         allocation_mode: str = 4,
         count: i64 = 5,
+        tolerations: list(DeviceToleration) = 6,
+    }
+
+    /// `resource.DeviceToleration`.
+    DeviceToleration {
+        key: str = 1,
+        operator: str = 2,
+        value: str = 3,
+        effect: str = 4,
     }
 
     /// `resource.DeviceSelector`.
@@ -78,6 +88,7 @@ wire! {
         driver: str = 2,
         pool: str = 3,
         device: str = 4,
+        admin_access: bool = 5,
     }
 
     /// `resource.ResourceClaimConsumerReference`.

@@ -94,8 +94,7 @@ fn unbound(f: &Facts<'_>, claim: &Arc<Claim>) -> Vec<Finding> {
     };
     if class.provisioner == NO_PROVISIONER {
         let elsewhere = f.snapshot().volumes.iter().filter(|v| {
-            v.status.as_ref().is_some_and(|s| s.phase == "Available")
-                && v.spec.as_ref().is_some_and(|s| s.storage_class_name.as_deref() != Some(class_name))
+            v.status.as_ref().is_some_and(|s| s.phase == "Available") && claims::volume_class_name(v) != class_name
         });
         let others: Vec<String> = elsewhere.take(3).map(|v| v.meta.name.to_string()).collect();
         let others = match others.is_empty() {

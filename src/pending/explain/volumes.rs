@@ -104,7 +104,7 @@ fn waiting(claim: &Claim, f: &Facts<'_>) -> String {
     let size = claim.spec.as_ref().and_then(|s| Some(s.resources.as_ref()?.requests.get("storage")?.string.clone()));
     let size = size.map(|s| format!(" of {s}")).unwrap_or_default();
     let volumes = f.snapshot().volumes.iter();
-    let of_class = volumes.filter(|v| v.spec.as_ref().is_some_and(|s| s.storage_class_name.as_deref() == Some(class)));
+    let of_class = volumes.filter(|v| claims::volume_class_name(v) == class);
     let free = of_class.filter(|v| v.status.as_ref().is_some_and(|s| s.phase == "Available")).count();
     match claims::class(claim, f.snapshot()) {
         None => format!("claim {name} names class {class:?}, which does not exist"),

@@ -1,9 +1,11 @@
 //! What a pod's volumes refer to: claims, their volumes and classes. Mirrors `component-helpers/storage`
-//! (`ephemeral.VolumeClaimName`, `volume.GetPersistentVolumeClaimClass`, `volume.CheckNodeAffinity`) and
+//! (`ephemeral.VolumeClaimName`, `volume.GetPersistentVolumeClaimClass`, `volume.GetPersistentVolumeClass`,
+//! `volume.CheckNodeAffinity`) and
 //! `volumebinding/binder.go` (`GetPodVolumeClaims`).
 
 use crate::snapshot::Volume as PersistentVolume;
 use crate::snapshot::intern::Interner;
+use crate::snapshot::meta::Meta;
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, Volume, VolumeSource};
 use crate::snapshot::selector::NodeSelector;
@@ -35,17 +37,29 @@ pub fn claim_of(pod: &Pod, volume: &Volume) -> Option<ClaimRef> {
     }
 }
 
-/// Whether a claim made from a template belongs to this pod. Mirrors `ephemeral.VolumeIsForPod`; a file may lack uids.
-pub fn is_for_pod(claim: &Claim, pod: &Pod) -> bool {
-    claim.meta.controller.as_ref().is_some_and(|o| {
+/// Whether a claim made from a template belongs to this pod. Mirrors `ephemeral.VolumeIsForPod` and
+/// `resourceclaim.IsForPod`; a file may lack uids.
+pub fn is_for_pod(claim: &Meta, pod: &Pod) -> bool {
+    claim.controller.as_ref().is_some_and(|o| {
         &*o.kind == "Pod" && o.name == pod.meta.name && pod.meta.uid.as_ref().is_none_or(|uid| *uid == o.uid)
     })
 }
 
+/// The class that an annotation of old named, for claims and volumes.
+fn annotated_class(meta: &Meta) -> Option<&str> {
+    meta.annotations.get("volume.beta.kubernetes.io/storage-class").map(|s| &**s)
+}
+
 /// The name of a claim's class, empty where it has none.
 pub fn class_name(claim: &Claim) -> &str {
-    let annotated = claim.meta.annotations.get("volume.beta.kubernetes.io/storage-class").map(|s| &**s);
-    annotated.or_else(|| claim.spec.as_ref()?.storage_class_name.as_deref()).unwrap_or_default()
+    let stated = || claim.spec.as_ref()?.storage_class_name.as_deref();
+    annotated_class(&claim.meta).or_else(stated).unwrap_or_default()
+}
+
+/// The name of a volume's class, empty where it has none.
+pub fn volume_class_name(volume: &PersistentVolume) -> &str {
+    let stated = || volume.spec.as_ref()?.storage_class_name.as_deref();
+    annotated_class(&volume.meta).or_else(stated).unwrap_or_default()
 }
 
 /// The class of a claim.

@@ -142,8 +142,8 @@ fn in_tree(name: &str) -> Option<InTree> {
 
 /// An inline disk that a CSI driver may have taken over.
 fn inline(source: &VolumeSource) -> Option<(InTree, String)> {
-    let VolumeSource::Disk { id, .. } = source else { return None };
-    let (kind, id) = id.split_once('/')?;
+    let VolumeSource::Disk { ids, .. } = source else { return None };
+    let (kind, id) = ids.first()?.split_once('/')?;
     let plugin = match kind {
         "aws" => "kubernetes.io/aws-ebs",
         "gce" => "kubernetes.io/gce-pd",
@@ -202,5 +202,166 @@ impl Filter for Limits<'_> {
         }
         reasons.push(Reason::MaxVolumeCount);
         Verdict::Unschedulable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sched::testing::{merged, node, pod, says_in};
+    use serde_json::{Value, json};
+
+    const EBS: &str = "ebs.csi.aws.com";
+    const GCE: &str = "pd.csi.storage.gke.io";
+    const IN_TREE: &str = "kubernetes.io/aws-ebs";
+
+    /// Claims and volumes in the form of upstream's fakes: `DRIVER/N` is bound to a volume of that driver (`aws/N` to an
+    /// in-tree disk, `host/N` to a path), `wait/N` waits for a class of the first driver, `gone/N` is bound to a volume
+    /// that does not exist, `none/N` has no class.
+    fn claim(name: &str) -> Vec<Value> {
+        let (kind, _) = name.split_once('/').unwrap();
+        let class = if kind == "none" { Value::Null } else { json!("class") };
+        let claim = |spec: Value, phase: &str| {
+            json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "a"},
+                "spec": merged(json!({"storageClassName": class}), spec), "status": {"phase": phase}})
+        };
+        let source = match kind {
+            "wait" | "none" => return vec![claim(json!({}), "Pending")],
+            "gone" => return vec![claim(json!({"volumeName": "gone"}), "Bound")],
+            "aws" => json!({"awsElasticBlockStore": {"volumeID": name}}),
+            "host" => json!({"hostPath": {"path": "/"}}),
+            driver => json!({"csi": {"driver": driver, "volumeHandle": name}}),
+        };
+        let volume =
+            json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": source});
+        vec![claim(json!({"volumeName": name}), "Bound"), volume]
+    }
+
+    /// A pod with such claims, or with an inline disk of the in-tree plugin (`inline/ID`).
+    fn with(name: &str, claims: &[&str], more: Value) -> Value {
+        let volume = |c: &&str| match c.strip_prefix("inline/") {
+            Some(id) => json!({"name": c, "awsElasticBlockStore": {"volumeID": id}}),
+            None => json!({"name": c, "persistentVolumeClaim": {"claimName": c}}),
+        };
+        let volumes: Vec<Value> = claims.iter().map(volume).collect();
+        pod(name, merged(json!({"spec": {"volumes": volumes}}), more))
+    }
+
+    /// What is said of a pod with these claims, on a node with these pods and a CSINode.
+    fn said(claims: &[&str], others: &[&[&str]], csi_node: Option<Value>, more: &[Value], version: &str) -> String {
+        let mut all = vec![node("n", json!({})), with("p", claims, json!({}))];
+        for (i, other) in others.iter().enumerate() {
+            all.push(with(&format!("other-{i}"), other, json!({"spec": {"nodeName": "n"}})));
+        }
+        let mut names: Vec<&str> = claims.iter().chain(others.iter().copied().flatten()).copied().collect();
+        names.sort_unstable();
+        names.dedup();
+        all.extend(names.into_iter().filter(|n| !n.starts_with("inline/")).flat_map(claim));
+        all.push(json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "class"},
+            "provisioner": EBS, "volumeBindingMode": "WaitForFirstConsumer"}));
+        all.extend(csi_node);
+        all.extend(more.iter().cloned());
+        let said = says_in(&all, version);
+        let part = said.strip_prefix("0/1 nodes are available: 1 ").and_then(|s| s.split_once(". ")).map(|(s, _)| s);
+        part.unwrap_or(&said).to_owned()
+    }
+
+    fn csi_node(limit: Option<i32>) -> Option<Value> {
+        let driver = |name: &str| {
+            let allocatable = limit.map_or(json!({}), |n| json!({"count": n}));
+            json!({"name": name, "nodeID": "n", "topologyKeys": [], "allocatable": allocatable})
+        };
+        Some(json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSINode",
+            "metadata": {"name": "n", "annotations": {"storage.alpha.kubernetes.io/migrated-plugins": IN_TREE}},
+            "spec": {"drivers": [driver(EBS), driver(GCE)]}}))
+    }
+
+    const FULL: &str = "node(s) exceed max volume count";
+    const E: [&str; 4] = ["ebs.csi.aws.com/0", "ebs.csi.aws.com/1", "ebs.csi.aws.com/2", "ebs.csi.aws.com/3"];
+    const G: [&str; 2] = ["pd.csi.storage.gke.io/1", "pd.csi.storage.gke.io/2"];
+    const A: [&str; 3] = ["aws/0", "aws/1", "aws/2"];
+
+    #[test]
+    fn volumes_are_counted_as_upstream() {
+        // After TestCSILimits: title, the pod's claims, those of pods on the node, the limit, and whether it is exceeded.
+        for (title, claims, others, limit, full) in [
+            ("fits when the limit is above", &[E[0]][..], &[&[E[3]][..], &[E[1], E[2]]][..], csi_node(Some(4)), false),
+            ("does not when it is below", &[E[0]], &[&[E[3]], &[E[1], E[2]]], csi_node(Some(2)), true),
+            ("no limit is told", &[E[0]], &[&[E[3]], &[E[1], E[2]]], csi_node(None), false),
+            ("pending claims count", &[E[0]], &[&["wait/4"], &[E[1], E[2]]], csi_node(Some(2)), true),
+            (
+                "one claim of two pods counts once",
+                &[E[0]],
+                &[&["wait/4"], &["wait/4"], &[E[1], E[2]]],
+                csi_node(Some(4)),
+                false,
+            ),
+            (
+                "a volume that is gone counts by its class",
+                &[E[0]],
+                &[&["gone/6"], &[E[1], E[2]]],
+                csi_node(Some(3)),
+                true,
+            ),
+            ("a claim without class does not count", &[E[0]], &[&[E[3]], &["none/5"]], csi_node(Some(2)), false),
+            ("another driver's do not count", &G, &[&[E[1], E[2]], &[E[3]]], csi_node(Some(2)), false),
+            ("its own driver's do", &[E[0]], &[&G, &[E[1], E[2]]], csi_node(Some(2)), true),
+            ("in-tree disks count where migrated", &[A[0]], &[&[A[1], A[2]]], csi_node(Some(2)), true),
+            ("no CSINode", &["inline/i1"], &[&[A[1], A[2]]], None, false),
+            ("unbound claims count beside in-tree disks", &["wait/4"], &[&[A[1], A[2]]], csi_node(Some(2)), true),
+            ("in-tree disks without a limit", &[A[0]], &[&[A[1], A[2]]], csi_node(None), false),
+            ("a path is no disk", &["host/0"], &[&[E[1], E[2]]], csi_node(Some(2)), false),
+            ("inline disks count", &["inline/i1"], &[&[A[1], A[2]]], csi_node(Some(2)), true),
+            ("in-tree beside CSI", &[A[0]], &[&[E[1], E[2]]], csi_node(Some(2)), true),
+            ("inline beside in-tree and CSI", &["inline/i1"], &[&[E[1], E[2]], &[A[0]]], csi_node(Some(3)), true),
+            (
+                "the same disk is there already",
+                &["inline/ebs.csi.aws.com/1"],
+                &[&[E[1], E[2]], &[A[0]]],
+                csi_node(Some(3)),
+                false,
+            ),
+            ("CSI beside in-tree", &[E[0]], &[&[A[1], A[2]]], csi_node(Some(2)), true),
+        ] {
+            let want = if full { FULL } else { "" };
+            assert_eq!(said(claims, others, limit, &[], "v1.36.3"), want, "{title}");
+        }
+    }
+
+    #[test]
+    fn attachments_count_as_upstream() {
+        // After the first two rows of TestCSILimits: volumes attached to the node, of no pod of it; the limit is 2.
+        for (attached, want) in [(1, ""), (2, FULL)] {
+            let of = |i: i32| {
+                let name = format!("left-{i}");
+                [
+                    json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+                        "spec": {"csi": {"driver": EBS, "volumeHandle": name}}}),
+                    json!({"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": name},
+                        "spec": {"attacher": EBS, "nodeName": "n", "source": {"persistentVolumeName": name}}}),
+                ]
+            };
+            let more: Vec<Value> = (0..attached).flat_map(of).collect();
+            assert_eq!(said(&[E[0]], &[], csi_node(Some(2)), &more, "v1.36.3"), want, "{attached}");
+        }
+    }
+
+    #[test]
+    fn a_missing_driver_counts_as_upstream() {
+        // After TestVolumeLimitScalingGate; the feature is on since 1.37. The CSINode may lack the driver.
+        let driver = |insists: bool| {
+            json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": EBS},
+                "spec": {"preventPodSchedulingIfMissing": insists}})
+        };
+        let empty = || Some(merged(csi_node(None).unwrap(), json!({"spec": {"drivers": []}})));
+        const MISSING: &str = "ebs.csi.aws.com CSI driver is not installed on the node";
+        for (title, csi_node, drivers, version, want) in [
+            ("it does not insist", empty(), vec![driver(false)], "v1.37.2", ""),
+            ("it insists", empty(), vec![driver(true)], "v1.37.2", MISSING),
+            ("before the feature", empty(), vec![driver(true)], "v1.36.3", ""),
+            ("it is there", csi_node(Some(2)), vec![driver(true)], "v1.37.2", ""),
+            ("there is no CSIDriver", empty(), vec![], "v1.37.2", ""),
+        ] {
+            assert_eq!(said(&[E[0]], &[], csi_node, &drivers, version), want, "{title}");
+        }
     }
 }

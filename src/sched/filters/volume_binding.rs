@@ -32,7 +32,7 @@ pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
                 if let Some(words) = unusable(claim) {
                     return rejects(words);
                 }
-                if r.ephemeral && !claims::is_for_pod(claim, pod) {
+                if r.ephemeral && !claims::is_for_pod(&claim.meta, pod) {
                     return rejects(format!(
                         "PVC {} was not created for pod {} (pod is not owner)",
                         claim.meta.path(),
@@ -185,7 +185,11 @@ fn offer(
     selector: Option<&LabelSelector>,
 ) -> Option<Offer> {
     let (spec, wanted) = (volume.spec.as_ref()?, claim.spec.as_ref()?);
-    if spec.storage_class_name.as_deref().unwrap_or_default() != class || capacity(volume) < size {
+    if claims::volume_class_name(volume) != class || capacity(volume) < size {
+        return None;
+    }
+    let attributes = |name: &Option<String>| name.clone().unwrap_or_default();
+    if attributes(&spec.volume_attributes_class_name) != attributes(&wanted.volume_attributes_class_name) {
         return None;
     }
     let mode = |m: &Option<String>| m.clone().unwrap_or_else(|| "Filesystem".to_owned());
@@ -268,7 +272,8 @@ impl std::fmt::Debug for Delayed {
 
 #[cfg(test)]
 mod tests {
-    use crate::sched::testing::{merged, node, pod, says};
+    use crate::sched::Plugin::VolumeBinding;
+    use crate::sched::testing::{merged, node, pod, refusal, refusals, says};
     use serde_json::{Value, json};
 
     fn using(claim: &str) -> Value {
@@ -334,6 +339,204 @@ mod tests {
         ] {
             let all: Vec<Value> = [node("n", json!({})), using("c")].into_iter().chain(objects).collect();
             assert_eq!(says(&all), want, "{title}");
+        }
+    }
+
+    /// A pod with claims of these names.
+    fn with(claims: &[&str]) -> Value {
+        let volume = |c: &&str| json!({"name": c, "persistentVolumeClaim": {"claimName": c}});
+        pod("p", json!({"spec": {"volumes": claims.iter().map(volume).collect::<Vec<_>>()}}))
+    }
+
+    fn named(name: &str, object: Value) -> Value {
+        merged(object, json!({"metadata": {"name": name}}))
+    }
+
+    const NODE: &str = "node(s) didn't match PersistentVolume's node affinity";
+    const BIND: &str = "node(s) didn't find available persistent volumes to bind";
+    const SPACE: &str = "node(s) did not have enough free storage";
+    const GONE: &str = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
+
+    fn refused(words: &[&str]) -> Vec<(crate::sched::Plugin, bool, Vec<String>)> {
+        if words.is_empty() { vec![] } else { refusal(VolumeBinding, false, words) }
+    }
+
+    #[test]
+    fn volumes_are_found_as_upstream() {
+        // After TestVolumeBinding, TestFindPodVolumesWithoutProvisioning and TestFindPodVolumesWithProvisioning. Node n looks
+        // for volumes; claims ask 2Gi (`small`) and 5Gi (`large`).
+        let small = || named("small", claim(json!({})));
+        let large = || named("large", claim(json!({"spec": {"resources": {"requests": {"storage": "5Gi"}}}})));
+        let to = |name: &str, volume: &str| {
+            let bound = json!({"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+                "spec": {"volumeName": volume}, "status": {"phase": "Bound"}});
+            named(name, claim(bound))
+        };
+        let bound = || to("bound", "pv-bound");
+        let pv_bound = |on: &str| named("pv-bound", volume("1Gi", on));
+        let here = |name: &str, size: &str| named(name, volume(size, "n"));
+        let there = || named("there", volume("5Gi", "m"));
+        let prebound = |on: &str, claim: &str| {
+            let reference = json!({"spec": {"claimRef": {"namespace": "a", "name": claim}}});
+            merged(named("pre", volume("5Gi", on)), reference)
+        };
+        let making = |more: Value| named("made", class(merged(json!({"provisioner": "disk.example.com"}), more)));
+        let made = || named("to-make", claim(json!({"spec": {"storageClassName": "made"}})));
+        let selected =
+            |on: &str| merged(made(), json!({"metadata": {"annotations": {"volume.kubernetes.io/selected-node": on}}}));
+        let zone =
+            json!({"allowedTopologies": [{"matchLabelExpressions": [{"key": "zone", "values": ["elsewhere"]}]}]});
+        for (title, claims, objects, words) in [
+            ("bound, volume is gone", &["bound"][..], vec![bound()], &[GONE][..]),
+            ("bound, wrong node", &["bound"], vec![bound(), pv_bound("m")], &[NODE]),
+            ("unbound, on the same node", &["small"], vec![small(), there(), here("a", "2Gi"), here("b", "5Gi")], &[]),
+            ("unbound, on a different node", &["small"], vec![small(), there()], &[BIND]),
+            ("two unbound", &["small", "large"], vec![small(), large(), here("a", "2Gi"), here("b", "5Gi")], &[]),
+            (
+                "the order is by size",
+                &["large", "small"],
+                vec![small(), large(), here("a", "2Gi"), here("b", "5Gi")],
+                &[],
+            ),
+            ("two unbound, one volume", &["small", "large"], vec![small(), large(), here("a", "5Gi")], &[BIND]),
+            (
+                "one bound, one unbound",
+                &["small", "bound"],
+                vec![small(), bound(), pv_bound("n"), here("a", "2Gi")],
+                &[],
+            ),
+            ("one bound, one unmatched", &["small", "bound"], vec![small(), bound(), pv_bound("n"), there()], &[BIND]),
+            ("neither is satisfied", &["small", "bound"], vec![small(), bound(), pv_bound("m")], &[NODE, BIND]),
+            ("unmatched, and one is gone", &["small", "bound"], vec![small(), bound()], &[BIND, GONE]),
+            ("reserved for it here", &["small"], vec![small(), prebound("n", "small")], &[]),
+            ("reserved for it elsewhere", &["small"], vec![small(), prebound("m", "small"), here("a", "2Gi")], &[BIND]),
+            ("reserved for another", &["small"], vec![small(), prebound("n", "large")], &[BIND]),
+            (
+                "of another class",
+                &["small"],
+                vec![small(), merged(here("a", "2Gi"), json!({"spec": {"storageClassName": "x"}}))],
+                &[BIND],
+            ),
+            (
+                "of its class by the old annotation",
+                &["small"],
+                vec![
+                    small(),
+                    merged(
+                        here("a", "2Gi"),
+                        json!({"metadata": {"annotations": {"volume.beta.kubernetes.io/storage-class": "wait"}},
+                            "spec": {"storageClassName": "x"}}),
+                    ),
+                ],
+                &[],
+            ),
+            (
+                "of another mode",
+                &["small"],
+                vec![small(), merged(here("a", "2Gi"), json!({"spec": {"volumeMode": "Block"}}))],
+                &[BIND],
+            ),
+            (
+                "of other attributes",
+                &["small"],
+                vec![small(), merged(here("a", "2Gi"), json!({"spec": {"volumeAttributesClassName": "gold"}}))],
+                &[BIND],
+            ),
+            (
+                "released",
+                &["small"],
+                vec![small(), merged(here("a", "2Gi"), json!({"status": {"phase": "Released"}}))],
+                &[BIND],
+            ),
+            ("one to make", &["to-make"], vec![made(), making(json!({}))], &[]),
+            (
+                "one matched, one to make",
+                &["small", "to-make"],
+                vec![small(), here("a", "2Gi"), made(), making(json!({}))],
+                &[],
+            ),
+            ("being made for this node", &["to-make"], vec![selected("n"), making(json!({}))], &[]),
+            ("being made for another", &["to-make"], vec![selected("m"), making(json!({}))], &[BIND]),
+            (
+                "no provisioner",
+                &["to-make"],
+                vec![made(), making(json!({"provisioner": "kubernetes.io/no-provisioner"}))],
+                &[BIND],
+            ),
+            ("its topology is elsewhere", &["to-make"], vec![made(), making(zone)], &[BIND]),
+        ] {
+            let all: Vec<Value> =
+                [node("n", json!({})), with(claims), class(json!({}))].into_iter().chain(objects).collect();
+            // Where a volume is gone, VolumeZone has its own words.
+            let ours: Vec<_> = refusals(&all).into_iter().filter(|(plugin, ..)| *plugin == VolumeBinding).collect();
+            assert_eq!(ours, refused(words), "{title}");
+        }
+    }
+
+    #[test]
+    fn storage_that_is_left_counts_as_upstream() {
+        // After TestCapacity: the claim asks 2Gi; each row has the capacities and whether they are too little for a driver
+        // that tracks them. For one that does not they never are.
+        let capacity = |class: &str, on: &str, capacity: Value, most: Value| {
+            json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
+                "metadata": {"name": format!("{on}-{capacity}"), "namespace": "a"}, "storageClassName": class,
+                "nodeTopology": {"matchLabels": {"kubernetes.io/hostname": on}}, "capacity": capacity,
+                "maximumVolumeSize": most})
+        };
+        let everywhere =
+            merged(capacity("wait", "net", json!("9Gi"), json!(null)), json!({"nodeTopology": {"matchLabels": null}}));
+        let here = || capacity("wait", "n", json!("9Gi"), json!(null));
+        let there = || capacity("wait", "m", json!("9Gi"), json!(null));
+        for (title, capacities, short) in [
+            ("network-attached", vec![everywhere.clone()], false),
+            ("local", vec![here()], false),
+            ("several", vec![everywhere, there(), here()], false),
+            ("none", vec![], true),
+            ("another node's", vec![there()], true),
+            ("another class's", vec![capacity("other", "n", json!("9Gi"), json!(null))], true),
+            ("too little", vec![capacity("wait", "n", json!("1Mi"), json!(null))], true),
+            ("volumes too small", vec![capacity("wait", "n", json!("9Gi"), json!("1Mi"))], true),
+            ("nothing left", vec![capacity("wait", "n", json!("0"), json!(null))], true),
+            ("volumes of no size", vec![capacity("wait", "n", json!(null), json!("0"))], true),
+            ("not told", vec![capacity("wait", "n", json!(null), json!(null))], true),
+        ] {
+            for tracks in [true, false] {
+                let mut all = vec![node("n", json!({})), using("c"), claim(json!({}))];
+                all.push(class(json!({"provisioner": "disk.example.com"})));
+                all.push(json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver",
+                    "metadata": {"name": "disk.example.com"}, "spec": {"storageCapacity": tracks}}));
+                all.extend(capacities.iter().cloned());
+                let words: &[&str] = if short && tracks { &[SPACE] } else { &[] };
+                assert_eq!(refusals(&all), refused(words), "{title}, tracked: {tracks}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_volume_of_the_pod_s_own_must_be_its_own() {
+        // After TestFindPodVolumesWithoutProvisioning, "generic-ephemeral".
+        let own =
+            pod("p", json!({"spec": {"volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]}}));
+        let claim = |owner: &str| {
+            let bound = json!({"metadata": {"name": "p-v", "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+                "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": owner, "controller": true}]},
+                "spec": {"volumeName": "v"}, "status": {"phase": "Bound"}});
+            claim(bound)
+        };
+        for (objects, want) in [
+            (
+                vec![],
+                "0/1 nodes are available: waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-v\". not found",
+            ),
+            (vec![claim("p"), volume("2Gi", "n")], ""),
+            (
+                vec![claim("other"), volume("2Gi", "n")],
+                "0/1 nodes are available: PVC a/p-v was not created for pod a/p (pod is not owner). not found",
+            ),
+        ] {
+            let all: Vec<Value> =
+                [node("n", json!({})), own.clone(), class(json!({}))].into_iter().chain(objects).collect();
+            assert_eq!(says(&all), want);
         }
     }
 }

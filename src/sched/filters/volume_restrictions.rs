@@ -1,7 +1,6 @@
 //! `VolumeRestrictions`: a disk that cannot be shared within a node, and a claim that only one pod at all may use.
 //! Mirrors `plugins/volumerestrictions/volume_restrictions.go`.
 
-use super::claims::claims_of;
 use super::{Filter, Incoming, Prepared};
 use crate::sched::node::{NodeInfo, PodInfo};
 use crate::sched::status::{Plugin, Reason, Status, Verdict};
@@ -37,17 +36,17 @@ fn direct_claims(pod: &Pod) -> impl Iterator<Item = &Str> {
     })
 }
 
-fn disks(pod: &Pod) -> impl Iterator<Item = (&Str, bool)> {
+fn disks(pod: &Pod) -> impl Iterator<Item = (&[Str], bool)> {
     pod.volumes.iter().filter_map(|v| match &v.source {
-        VolumeSource::Disk { id, read_only } => Some((id, *read_only)),
+        VolumeSource::Disk { ids, read_only } => Some((&**ids, *read_only)),
         _ => None,
     })
 }
 
-/// The pods with a node that use a claim.
+/// The pods with a node that name a claim. Those made for a pod from its own template do not count, as upstream.
 pub fn users<'a>(incoming: &'a Incoming<'_>, claim: &'a str) -> impl Iterator<Item = &'a Arc<Pod>> {
     let all = incoming.state.nodes().iter().flat_map(|n| &n.pods).map(|s| &s.info.pod);
-    all.filter(move |p| p.meta.namespace == incoming.pod().meta.namespace && claims_of(p).any(|c| c.name == claim))
+    all.filter(move |p| p.meta.namespace == incoming.pod().meta.namespace && direct_claims(p).any(|c| **c == *claim))
 }
 
 fn is_used(incoming: &Incoming<'_>, claim: &str) -> bool {
@@ -65,10 +64,11 @@ struct VolumeRestrictions {
 impl VolumeRestrictions {
     /// Inline disks that are the same, unless both are mounted read-only.
     fn disk_conflict(&self, node: &NodeInfo) -> bool {
-        let taken = |id: &Str, read_only: bool| {
-            node.pods.iter().flat_map(|s| disks(&s.info.pod)).any(|(other, ro)| other == id && !(read_only && ro))
+        let taken = |ids: &[Str], read_only: bool| {
+            let others = node.pods.iter().flat_map(|s| disks(&s.info.pod));
+            others.filter(|(_, ro)| !(read_only && *ro)).any(|(other, _)| other.iter().any(|id| ids.contains(id)))
         };
-        disks(&self.pod).any(|(id, read_only)| taken(id, read_only))
+        disks(&self.pod).any(|(ids, read_only)| taken(ids, read_only))
     }
 }
 
@@ -93,5 +93,92 @@ impl Filter for VolumeRestrictions {
         // As upstream, namespaces are not compared here.
         let uses = direct_claims(&pod.pod).filter(|c| self.exclusive.contains(c)).count();
         self.users += sign * i64::try_from(uses).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
+mod tests {
+    use crate::sched::Plugin::VolumeRestrictions;
+    use crate::sched::testing::{merged, node, pod, refusal, refusals};
+    use serde_json::{Value, json};
+
+    fn using(name: &str, volumes: Value, more: Value) -> Value {
+        pod(name, merged(json!({"spec": {"volumes": volumes}}), more))
+    }
+
+    fn on_node() -> Value {
+        json!({"spec": {"nodeName": "n"}})
+    }
+
+    #[test]
+    fn disks_are_shared_as_upstream() {
+        // After TestGCEDiskConflicts, TestAWSDiskConflicts, TestRBDDiskConflicts and TestISCSIDiskConflicts; what is read-only
+        // by the words above upstream's Filter.
+        let gce = |disk: &str, read_only: bool| json!({"gcePersistentDisk": {"pdName": disk, "readOnly": read_only}});
+        let aws =
+            |disk: &str, read_only: bool| json!({"awsElasticBlockStore": {"volumeID": disk, "readOnly": read_only}});
+        let rbd = |monitors: [&str; 2], image: &str, read_only: bool| json!({"rbd": {"monitors": monitors, "pool": "foo", "image": image, "readOnly": read_only}});
+        let iscsi = |iqn: &str, read_only: bool| json!({"iscsi": {"targetPortal": "127.0.0.1:3260", "iqn": iqn, "lun": 0, "readOnly": read_only}});
+        for (one, other, conflict) in [
+            (gce("foo", false), gce("foo", false), true),
+            (gce("foo", true), gce("foo", false), true),
+            (gce("foo", true), gce("foo", true), false),
+            (gce("foo", false), gce("bar", false), false),
+            (aws("foo", false), aws("foo", false), true),
+            (aws("foo", true), aws("foo", true), true),
+            (aws("foo", false), aws("bar", false), false),
+            (rbd(["a", "b"], "bar", false), rbd(["a", "b"], "bar", false), true),
+            (rbd(["a", "b"], "bar", false), rbd(["c", "d"], "bar", false), false),
+            (rbd(["a", "b"], "bar", false), rbd(["b", "c"], "bar", false), true),
+            (rbd(["a", "b"], "bar", false), rbd(["a", "b"], "other", false), false),
+            (rbd(["a", "b"], "bar", true), rbd(["a", "b"], "bar", true), false),
+            (iscsi("storage.target01", false), iscsi("storage.target01", false), true),
+            (iscsi("storage.target01", true), iscsi("storage.target01", true), false),
+            (iscsi("storage.target01", false), iscsi("server:storage.target01", false), false),
+            (gce("foo", false), aws("foo", false), false),
+            (gce("foo", false), json!({"emptyDir": {}}), false),
+        ] {
+            let title = format!("{one} beside {other}");
+            let named = |source: Value| json!([merged(json!({"name": "v"}), source)]);
+            let objects =
+                [node("n", json!({})), using("other", named(other), on_node()), using("p", named(one), json!({}))];
+            let want =
+                if conflict { refusal(VolumeRestrictions, true, &["node(s) had no available disk"]) } else { vec![] };
+            assert_eq!(refusals(&objects), want, "{title}");
+        }
+    }
+
+    #[test]
+    fn claims_of_one_pod_are_kept_as_upstream() {
+        // After TestAccessModeConflicts; all claims are bound to volumes that every node reaches.
+        let bound = |name: &str, mode: &str| {
+            [
+                json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "a"},
+                    "spec": {"accessModes": [mode], "volumeName": name}, "status": {"phase": "Bound"}}),
+                json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}}),
+            ]
+        };
+        let claims = |names: &[&str]| -> Value {
+            names.iter().map(|n| json!({"name": n, "persistentVolumeClaim": {"claimName": n}})).collect()
+        };
+        let (one, two, shared) = ("rwop-1", "rwop-2", "rwx");
+        for (title, wanted, used, namespace, conflict) in [
+            ("nothing", &[][..], &[][..], "a", false),
+            ("no access mode conflict", &[one][..], &[shared][..], "a", false),
+            ("shared by both", &[shared], &[shared], "a", false),
+            ("access mode conflict", &[one], &[one], "a", true),
+            ("two conflicts", &[one, two], &[one, two], "a", true),
+            ("of the same name elsewhere", &[one], &[one], "b", false),
+        ] {
+            let other = merged(on_node(), json!({"metadata": {"namespace": namespace}}));
+            let mut objects =
+                vec![node("n", json!({})), using("other", claims(used), other), using("p", claims(wanted), json!({}))];
+            objects.extend(bound(one, "ReadWriteOncePod").into_iter().chain(bound(two, "ReadWriteOncePod")));
+            objects.extend(bound(shared, "ReadWriteMany"));
+            const WORDS: &str = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
+            let want = if conflict { refusal(VolumeRestrictions, true, &[WORDS]) } else { vec![] };
+            assert_eq!(refusals(&objects), want, "{title}");
+        }
     }
 }

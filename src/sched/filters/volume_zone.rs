@@ -94,3 +94,53 @@ impl Filter for VolumeZone {
         Verdict::Unresolvable
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::sched::Plugin::VolumeZone;
+    use crate::sched::testing::{node, pod, refusal, refusals};
+    use serde_json::json;
+
+    #[test]
+    fn labels_are_compared_as_upstream() {
+        // After TestSingleZone and TestMultiZone: the volume's labels, the node's, whether the node is refused.
+        const OLD_ZONE: &str = "failure-domain.beta.kubernetes.io/zone";
+        const OLD_REGION: &str = "failure-domain.beta.kubernetes.io/region";
+        const ZONE: &str = "topology.kubernetes.io/zone";
+        const REGION: &str = "topology.kubernetes.io/region";
+        for (volume, labels, refused) in [
+            (json!({}), json!({OLD_ZONE: "a"}), false),
+            (json!({OLD_ZONE: "a"}), json!({}), false),
+            (json!({OLD_ZONE: "a"}), json!({OLD_ZONE: "a", "useless": "none"}), false),
+            (json!({OLD_REGION: "r", "useless": "none"}), json!({OLD_REGION: "r"}), false),
+            (json!({OLD_REGION: "r"}), json!({OLD_REGION: "no"}), true),
+            (json!({OLD_ZONE: "a"}), json!({OLD_ZONE: "no"}), true),
+            (json!({ZONE: "a"}), json!({ZONE: "a", "useless": "none"}), false),
+            (json!({REGION: "r"}), json!({REGION: "r"}), false),
+            (json!({REGION: "r"}), json!({REGION: "no"}), true),
+            (json!({ZONE: "a"}), json!({ZONE: "no"}), true),
+            (json!({ZONE: "a", REGION: "r"}), json!({ZONE: "a"}), true),
+            (json!({ZONE: "a"}), json!({OLD_ZONE: "a"}), true),
+            (json!({OLD_ZONE: "a"}), json!({ZONE: "a"}), false),
+            (json!({OLD_ZONE: "a"}), json!({ZONE: "b"}), true),
+            (json!({OLD_ZONE: "c__a"}), json!({OLD_ZONE: "a"}), false),
+            (json!({OLD_ZONE: "c__b"}), json!({OLD_ZONE: "a"}), true),
+            (json!({ZONE: "c__a"}), json!({ZONE: "a"}), false),
+            (json!({ZONE: "c__b"}), json!({ZONE: "a"}), true),
+        ] {
+            let volumes = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]);
+            let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c", "namespace": "a"},
+                "spec": {"volumeName": "v"}, "status": {"phase": "Bound"}});
+            let title = format!("{volume} on {labels}");
+            let objects = [
+                node("n", json!({"metadata": {"labels": labels}})),
+                json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v", "labels": volume}}),
+                claim,
+                pod("p", json!({"spec": {"volumes": volumes}})),
+            ];
+            let want =
+                if refused { refusal(VolumeZone, false, &["node(s) had no available volume zone"]) } else { vec![] };
+            assert_eq!(refusals(&objects), want, "{title}");
+        }
+    }
+}
