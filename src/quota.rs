@@ -2,13 +2,15 @@
 //! (`Constraints`, `PodUsageFunc`, `podMatchesScopeFunc`) and `CheckRequest` of
 //! `apiserver/pkg/admission/plugin/resourcequota/controller.go`.
 
-use crate::sched::resources::{Of, Sums, requests};
+use crate::sched::resources::{self, Of, Sums, requests};
+use crate::snapshot::meta::Meta;
 use crate::snapshot::object::Object;
 use crate::snapshot::pod::{Container, Pod, Resources};
 use crate::snapshot::quantity::Quantity;
 use crate::snapshot::{Snapshot, Str};
 use crate::wire::core::ResourceQuota;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
 /// By how much a plan has changed what quotas count as used, in thousandths: quota (namespace, name) and resource.
 #[derive(Debug, Clone, Default)]
@@ -17,37 +19,28 @@ pub struct Usage(HashMap<(Str, Str), HashMap<String, i128>>);
 impl Usage {
     /// Why a quota refuses the pod, naming the quota; `None` where none does.
     pub fn refuses(&self, snapshot: &Snapshot, pod: &Pod) -> Option<String> {
-        let quotas = snapshot.quotas.in_namespace(pod.meta.ns());
-        quotas.iter().filter(|q| applies(q, pod)).find_map(|q| self.refusal(snapshot, q, pod))
+        self.refusals(snapshot, pod).next().map(|r| r.to_string())
     }
 
-    fn refusal(&self, snapshot: &Snapshot, quota: &Object<ResourceQuota>, pod: &Pod) -> Option<String> {
-        let name = &quota.meta.name;
+    /// The quotas that refuse the pod, and why.
+    pub fn refusals<'a>(&'a self, snapshot: &'a Snapshot, pod: &'a Pod) -> impl Iterator<Item = Refusal<'a>> {
+        let quotas = snapshot.quotas.in_namespace(pod.meta.ns());
+        quotas.iter().filter(|q| applies(q, pod)).filter_map(|q| self.refusal(snapshot, q, pod))
+    }
+
+    fn refusal<'a>(&self, snapshot: &Snapshot, quota: &'a Object<ResourceQuota>, pod: &Pod) -> Option<Refusal<'a>> {
         let hard = limits(quota);
         if let Some(missing) = unspecified(snapshot, pod, &hard) {
-            return Some(format!("failed quota: {name}: must specify {missing}"));
+            return Some(Refusal { quota: &quota.meta, why: Why::Unstated(missing) });
         }
         let asked = usage(pod);
-        let mut over: Vec<(&str, i128, i128, i128)> = Vec::new();
-        for (resource, limit) in &hard {
-            let Some(wants) = asked.get(*resource).copied().filter(|w| *w > 0) else { continue };
+        let over = hard.into_iter().filter_map(|(resource, limit)| {
+            let asked = asked.get(resource).copied().filter(|w| *w > 0)?;
             let used = self.used(quota, resource);
-            if used + wants > *limit {
-                over.push((resource, wants, used, *limit));
-            }
-        }
-        if over.is_empty() {
-            return None;
-        }
-        let list = |pick: fn(&(&str, i128, i128, i128)) -> i128| {
-            over.iter().map(|o| format!("{}={}", o.0, plain(pick(o)))).collect::<Vec<_>>().join(",")
-        };
-        Some(format!(
-            "exceeded quota: {name}, requested: {}, used: {}, limited: {}",
-            list(|o| o.1),
-            list(|o| o.2),
-            list(|o| o.3)
-        ))
+            (used + asked > limit).then_some(Over { resource, asked, used, limit })
+        });
+        let over: Vec<Over<'a>> = over.collect();
+        (!over.is_empty()).then(|| Refusal { quota: &quota.meta, why: Why::Exceeded(over) })
     }
 
     fn used(&self, quota: &Object<ResourceQuota>, resource: &str) -> i128 {
@@ -80,6 +73,62 @@ impl Usage {
     }
 }
 
+/// The refusal of one quota. Its text is the API server's.
+#[derive(Debug)]
+pub struct Refusal<'a> {
+    /// The quota.
+    pub quota: &'a Meta,
+    /// What it refuses the pod for.
+    pub why: Why<'a>,
+}
+
+/// What a quota refuses a pod for.
+#[derive(Debug)]
+pub enum Why<'a> {
+    /// Containers do not state what it counts: `cpu for: a,b; memory for: a`.
+    Unstated(String),
+    /// Of these resources too little is left.
+    Exceeded(Vec<Over<'a>>),
+}
+
+/// A resource of which a quota has too little left, in thousandths.
+#[derive(Debug)]
+pub struct Over<'a> {
+    resource: &'a str,
+    asked: i128,
+    used: i128,
+    limit: i128,
+}
+
+impl fmt::Display for Refusal<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.quota.name;
+        match &self.why {
+            Why::Unstated(missing) => write!(f, "failed quota: {name}: must specify {missing}"),
+            Why::Exceeded(over) => {
+                let list = |pick: fn(&Over<'_>) -> i128| {
+                    over.iter().map(|o| format!("{}={}", o.resource, plain(pick(o)))).collect::<Vec<_>>().join(",")
+                };
+                let (asked, used, limit) = (list(|o| o.asked), list(|o| o.used), list(|o| o.limit));
+                write!(f, "exceeded quota: {name}, requested: {asked}, used: {used}, limited: {limit}")
+            }
+        }
+    }
+}
+
+/// In a person's words.
+impl fmt::Display for Over<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = ["memory", "storage", "hugepages-"].iter().any(|word| self.resource.contains(word));
+        let shown = |milli: i128| match i64::try_from(milli / 1000) {
+            Ok(n) if bytes => Quantity::units(n).to_string(),
+            _ => plain(milli),
+        };
+        let (used, limit, asked) = (shown(self.used), shown(self.limit), shown(self.asked));
+        write!(f, "{}: {used} of {limit} used, {asked} more asked", self.resource)
+    }
+}
+
 fn milli(text: &str) -> Option<i128> {
     Quantity::parse(text).map(|q| i128::from(q.milli_value()))
 }
@@ -89,7 +138,9 @@ fn plain(milli: i128) -> String {
 }
 
 fn limits(quota: &Object<ResourceQuota>) -> Vec<(&str, i128)> {
-    let hard = quota.spec.as_ref().map(|s| &s.hard);
+    // Admission goes by what the quota controller has seen; a file may leave the status out.
+    let seen = quota.status.as_ref().map(|s| &s.hard).filter(|h| !h.is_empty());
+    let hard = seen.or_else(|| quota.spec.as_ref().map(|s| &s.hard));
     hard.into_iter().flatten().filter_map(|(name, q)| Some((&**name, milli(&q.string)?))).collect()
 }
 
@@ -121,7 +172,9 @@ fn in_scope(scope: &str, operator: &str, values: &[String], pod: &Pod) -> bool {
                 _ => !class.is_empty(),
             }
         }
-        _ => true,
+        "NotTerminating" => true,
+        // Scopes of other kinds of objects.
+        _ => false,
     }
 }
 
@@ -145,13 +198,8 @@ fn usage(pod: &Pod) -> BTreeMap<String, i128> {
             all.insert(name.to_string(), amount);
         }
     }
-    let mut limits: BTreeMap<&Str, i128> = BTreeMap::new();
-    for c in &pod.spec.containers {
-        for (name, q) in c.resources.limits.iter() {
-            *limits.entry(name).or_default() += i128::from(q.milli_value());
-        }
-    }
-    all.extend(limits.into_iter().map(|(name, n)| (format!("limits.{name}"), n)));
+    let limits = resources::limits(pod);
+    all.extend(limits.iter().map(|(name, q)| (format!("limits.{name}"), i128::from(q.milli_value()))));
     all
 }
 

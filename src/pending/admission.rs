@@ -3,12 +3,13 @@
 //! webhook would say is not known.
 
 use crate::finding::{Code, Finding, Ref};
-use crate::sched::resources::{Of, requests};
+use crate::quota::{Refusal, Usage, Why};
+use crate::sched::resources::{Of, Sums, limits, requests};
 use crate::snapshot::object::Object;
-use crate::snapshot::pod::{Container, Pod};
+use crate::snapshot::pod::Pod;
 use crate::snapshot::quantity::{Amounts, Quantity};
 use crate::snapshot::{Kind, Snapshot, Str};
-use crate::wire::core::{LimitRange, LimitRangeItem, ResourceQuota};
+use crate::wire::core::{LimitRange, LimitRangeItem};
 use crate::wire::scalar;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,14 +21,14 @@ pub fn refusals(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
     all.extend(service_account(pod, snapshot));
     let defaulted = with_defaults(pod, snapshot);
     all.extend(limit_ranges(&defaulted, snapshot));
-    all.extend(snapshot.quotas.in_namespace(pod.meta.ns()).iter().filter_map(|q| quota(&defaulted, q)));
+    all.extend(Usage::default().refusals(snapshot, &defaulted).map(|r| quota(&r)));
     all
 }
 
 fn priority_class(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
     let class = pod.spec.priority_class.as_ref()?;
     // Kubernetes makes these two itself.
-    let built_in = class.starts_with("system-");
+    let built_in = matches!(&**class, "system-node-critical" | "system-cluster-critical");
     let known = built_in || snapshot.priority_classes.named("", class).is_some();
     (!known && snapshot.coverage.has(Kind::PriorityClass)).then(|| {
         let message = format!("its PriorityClass {class} does not exist, so the API server refuses every pod of it");
@@ -91,29 +92,50 @@ fn pairs(amounts: &Amounts) -> BTreeMap<Str, Quantity> {
     amounts.iter().map(|(n, q)| (n.clone(), q)).collect()
 }
 
-/// A container's or the pod's amounts against one item of a limit range.
+/// A container's or the pod's amounts against one item of a limit range. Mirrors `minConstraint`, `maxConstraint` and
+/// `limitRequestRatioConstraint`.
 fn out_of_range(item: &LimitRangeItem, requests: &Amounts, limits: &Amounts) -> Vec<String> {
     let mut words = Vec::new();
     for name in item.min.keys() {
         let Some(least) = amount(&item.min, name) else { continue };
-        match requests.get(name) {
-            Some(q) if q >= least => {}
-            Some(q) => words.push(format!("asks {q} {name}, at least {least} is wanted")),
-            None => words.push(format!("asks no {name}, at least {least} is wanted")),
+        match (requests.get(name), limits.get(name)) {
+            (None, _) => words.push(format!("asks no {name}, at least {least} is wanted")),
+            (Some(q), _) if q < least => words.push(format!("asks {q} {name}, at least {least} is wanted")),
+            (_, Some(q)) if q < least => words.push(format!("may use {q} {name}, at least {least} is wanted")),
+            _ => {}
         }
     }
     for name in item.max.keys() {
         let Some(most) = amount(&item.max, name) else { continue };
-        match limits.get(name).into_iter().chain(requests.get(name)).max() {
-            Some(q) if q <= most => {}
-            Some(q) => words.push(format!("may use {q} {name}, at most {most} is allowed")),
-            None => words.push(format!("has no limit of {name}, at most {most} is allowed")),
+        match (limits.get(name), requests.get(name)) {
+            (None, _) => words.push(format!("has no limit of {name}, at most {most} is allowed")),
+            (Some(q), _) if q > most => words.push(format!("may use {q} {name}, at most {most} is allowed")),
+            (_, Some(q)) if q > most => words.push(format!("asks {q} {name}, at most {most} is allowed")),
+            _ => {}
+        }
+    }
+    for name in item.max_limit_request_ratio.keys() {
+        let Some(most) = amount(&item.max_limit_request_ratio, name) else { continue };
+        let milli = |q: Option<Quantity>| q.map(|q| i128::from(q.milli_value())).filter(|n| *n > 0);
+        let rule = format!("its limit of {name} may be {most} times what it asks at most");
+        match (milli(requests.get(name)), milli(limits.get(name))) {
+            (None, _) => words.push(format!("asks no {name}, and {rule}")),
+            (_, None) => words.push(format!("has no limit of {name}, and {rule}")),
+            (Some(asked), Some(limit)) if limit * 1000 > asked * i128::from(most.milli_value()) => {
+                words.push(format!("asks less {name} than that: {rule}"));
+            }
+            _ => {}
         }
     }
     words
 }
 
 fn limit_ranges(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
+    // Limit ranges leave overhead out.
+    let mut bare = pod.clone();
+    Arc::make_mut(&mut bare.spec).overhead = Amounts::default();
+    let sums = |s: Sums| -> Amounts { s.iter().map(|(n, q)| (n.clone(), q)).collect() };
+    let (asked, most) = (sums(requests(&bare, Of::Incoming, u32::MAX)), sums(limits(&bare)));
     let mut all = Vec::new();
     for range in snapshot.limit_ranges.in_namespace(pod.meta.ns()) {
         let mut words = Vec::new();
@@ -125,8 +147,7 @@ fn limit_ranges(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
             }
         }
         for item in items(range, "Pod") {
-            let asked: Amounts = requests(pod, Of::Incoming, u32::MAX).iter().map(|(n, q)| (n.clone(), q)).collect();
-            words.extend(out_of_range(item, &asked, &sum_of_limits(pod)).into_iter().map(|w| format!("the pod {w}")));
+            words.extend(out_of_range(item, &asked, &most).into_iter().map(|w| format!("the pod {w}")));
         }
         if !words.is_empty() {
             let message = format!("LimitRange {} refuses the pod: {}", range.meta.name, words.join("; "));
@@ -136,99 +157,240 @@ fn limit_ranges(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
     all
 }
 
-fn sum_of_limits(pod: &Pod) -> Amounts {
-    let mut sums: BTreeMap<Str, Quantity> = BTreeMap::new();
-    for c in &pod.spec.containers {
-        for (name, q) in c.resources.limits.iter() {
-            let sum = sums.entry(name.clone()).or_default();
-            *sum = *sum + q;
+fn quota(refusal: &Refusal<'_>) -> Finding {
+    let name = &refusal.quota.name;
+    let message = match &refusal.why {
+        Why::Unstated(what) => {
+            format!("quota {name} wants every container to state what it counts, and these do not: {what}")
+        }
+        Why::Exceeded(over) => {
+            let over: Vec<String> = over.iter().map(ToString::to_string).collect();
+            format!("quota {name} is used up ({})", over.join("; "))
+        }
+    };
+    Finding::new(Code::Quota, message).about([Ref::of(Kind::ResourceQuota, refusal.quota)])
+}
+
+#[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
+mod tests {
+    use super::*;
+    use crate::sched::testing::{cluster, find, merged, pod};
+    use serde_json::{Value, json};
+
+    fn codes(spec: Value, objects: &[Value]) -> Vec<Code> {
+        // What quotas and ranges say is asked for without the container of the tests' usual pod.
+        let account =
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "a"}});
+        let p = pod("p", json!({"spec": spec}));
+        let snapshot = cluster(&[&[p, account], objects].concat());
+        refusals(&find(&snapshot, "p"), &snapshot).into_iter().map(|f| f.code).collect()
+    }
+
+    /// Amounts of cpu and memory; empty for none.
+    fn of(cpu: &str, memory: &str) -> Value {
+        let pairs = [("cpu", cpu), ("memory", memory)].into_iter().filter(|(_, q)| !q.is_empty());
+        pairs.map(|(name, q)| (name.to_owned(), json!(q))).collect::<serde_json::Map<_, _>>().into()
+    }
+
+    fn container(requests: Value, limits: Value) -> Value {
+        json!({"name": "c", "resources": {"requests": requests, "limits": limits}})
+    }
+
+    #[test]
+    fn limit_ranges_refuse_as_upstream() {
+        // After TestPodLimitFunc: n containers with these requests and limits, init containers, and a range.
+        let none = || of("", "");
+        let range = |kind: &str, min: Value, max: Value, ratio: Value| json!({"type": kind, "min": min, "max": max, "maxLimitRequestRatio": ratio});
+        let c_min = |min: Value| range("Container", min, none(), none());
+        let c_max = |max: Value| range("Container", none(), max, none());
+        let p_min = |min: Value| range("Pod", min, none(), none());
+        let p_max = |max: Value| range("Pod", none(), max, none());
+        for (title, n, requests, limits, init, range, refused) in [
+            ("ctr-min-cpu-request", 1, of("100m", ""), none(), vec![], c_min(of("50m", "")), false),
+            ("ctr-min-cpu-request-limit", 1, of("100m", ""), of("200m", ""), vec![], c_min(of("50m", "")), false),
+            ("ctr-min-memory-request", 1, of("", "60Mi"), none(), vec![], c_min(of("", "50Mi")), false),
+            ("ctr-max-cpu-request-limit", 1, of("500m", ""), of("1", ""), vec![], c_max(of("2", "")), false),
+            ("ctr-max-cpu-limit", 1, none(), of("1", ""), vec![], c_max(of("2", "")), false),
+            (
+                "ctr-max-cpu-ratio",
+                1,
+                of("500m", ""),
+                of("750m", ""),
+                vec![],
+                range("Container", none(), none(), of("1.5", "")),
+                false,
+            ),
+            ("pod-min-cpu-request", 2, of("75m", ""), none(), vec![], p_min(of("100m", "")), false),
+            (
+                "pod-init-min-memory-request",
+                2,
+                of("", "60Mi"),
+                none(),
+                vec![(of("", "100Mi"), none())],
+                p_min(of("", "100Mi")),
+                false,
+            ),
+            (
+                "pod-init-max-cpu-request-limit",
+                2,
+                of("500m", ""),
+                of("1", ""),
+                vec![(of("1", ""), of("2", "")), (of("1", ""), of("1", ""))],
+                p_max(of("2", "")),
+                false,
+            ),
+            ("pod-max-mem-limit", 2, none(), of("", "500Mi"), vec![], p_max(of("", "1Gi")), false),
+            (
+                "pod-max-mem-ratio",
+                3,
+                of("", "300Mi"),
+                of("", "450Mi"),
+                vec![],
+                range("Pod", none(), of("", "2Gi"), of("", "1.5")),
+                false,
+            ),
+            ("ctr-min-cpu-request", 1, of("40m", ""), none(), vec![], c_min(of("50m", "")), true),
+            ("ctr-min-cpu-request-limit", 1, of("40m", ""), of("200m", ""), vec![], c_min(of("50m", "")), true),
+            ("ctr-min-cpu-no-request-limit", 1, none(), none(), vec![], c_min(of("50m", "")), true),
+            ("ctr-max-cpu-request-limit", 1, of("500m", ""), of("2500m", ""), vec![], c_max(of("2", "")), true),
+            ("ctr-max-cpu-limit", 1, none(), of("2500m", ""), vec![], c_max(of("2", "")), true),
+            ("ctr-max-cpu-no-request-limit", 1, none(), none(), vec![], c_max(of("2", "")), true),
+            ("ctr-max-cpu-request-no-limit", 1, of("1", ""), none(), vec![], c_max(of("2", "")), true),
+            (
+                "ctr-max-cpu-ratio",
+                1,
+                of("1250m", ""),
+                of("2500m", ""),
+                vec![],
+                range("Container", none(), none(), of("1", "")),
+                true,
+            ),
+            ("pod-min-cpu-request", 1, of("75m", ""), none(), vec![], p_min(of("100m", "")), true),
+            ("pod-max-cpu-request-limit", 3, of("500m", ""), of("1", ""), vec![], p_max(of("2", "")), true),
+            (
+                "pod-init-max-mem-limit",
+                1,
+                none(),
+                of("", "500Mi"),
+                vec![(none(), of("", "1.5Gi"))],
+                p_max(of("", "1Gi")),
+                true,
+            ),
+            (
+                "pod-max-mem-ratio",
+                3,
+                of("", "250Mi"),
+                of("", "500Mi"),
+                vec![],
+                range("Pod", none(), of("", "2Gi"), of("", "1.5")),
+                true,
+            ),
+        ] {
+            let containers: Vec<Value> = (0..n).map(|_| container(requests.clone(), limits.clone())).collect();
+            let init: Vec<Value> = init.into_iter().map(|(r, l)| container(r, l)).collect();
+            let range = json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "r", "namespace": "a"},
+                "spec": {"limits": [range]}});
+            let want = if refused { vec![Code::LimitRange] } else { vec![] };
+            assert_eq!(codes(json!({"containers": containers, "initContainers": init}), &[range]), want, "{title}");
         }
     }
-    sums.into_iter().collect()
-}
 
-/// What a pod would use of a resource that a quota counts; `None` where the quota counts it and the pod does not say.
-fn usage(pod: &Pod, counted: &str) -> Option<Option<Quantity>> {
-    if matches!(counted, "pods" | "count/pods") {
-        return Some(Some(Quantity::units(1)));
-    }
-    let (name, limit) = match counted {
-        "cpu" | "memory" | "ephemeral-storage" => (counted, false),
-        _ => match (counted.strip_prefix("requests."), counted.strip_prefix("limits.")) {
-            (Some(name), _) => (name, false),
-            (_, Some(name)) => (name, true),
-            _ => return None,
-        },
-    };
-    if name == "storage" {
-        return None;
-    }
-    let of = |c: &Container| if limit { c.resources.limits.get(name) } else { c.resources.requests.get(name) };
-    let must_be_set = matches!(name, "cpu" | "memory");
-    if must_be_set && pod.spec.containers.iter().any(|c| of(c).is_none()) {
-        return Some(None);
-    }
-    let sum = if limit { sum_of_limits(pod).get(name) } else { requests(pod, Of::Incoming, u32::MAX).get(name) };
-    Some(Some(sum.unwrap_or_default()))
-}
-
-/// Whether a quota counts this pod at all. Mirrors `podMatchesScopeFunc` for the scopes that a new pod decides.
-fn counts(quota: &ResourceQuota, pod: &Pod) -> bool {
-    let Some(spec) = &quota.spec else { return false };
-    let class = pod.spec.priority_class.as_deref();
-    let best_effort =
-        pod.spec.containers.iter().all(|c| c.resources.requests.is_empty() && c.resources.limits.is_empty());
-    let in_scope = |scope: &str| match scope {
-        "BestEffort" => best_effort,
-        "NotBestEffort" => !best_effort,
-        "PriorityClass" => class.is_some(),
-        // A new pod of a controller has no deadline of its own as far as is kept here.
-        "Terminating" => false,
-        _ => true,
-    };
-    let expressions = spec.scope_selector.as_ref().map(|s| &*s.match_expressions).unwrap_or_default();
-    let selected = expressions.iter().all(|e| {
-        let listed = class.is_some_and(|c| e.values.iter().any(|v| v == c));
-        match (&*e.scope_name, &*e.operator) {
-            ("PriorityClass", "In") => listed,
-            ("PriorityClass", "NotIn") => !listed,
-            ("PriorityClass", "DoesNotExist") => class.is_none(),
-            (scope, _) => in_scope(scope),
+    #[test]
+    fn quotas_refuse_as_upstream() {
+        // After TestAdmitBelowQuotaLimit, TestAdmitExceedQuotaLimit, TestAdmitEnforceQuotaConstraints, TestPodConstraintsFunc
+        // and TestPodEvaluatorMatchingScopes.
+        let quota = |more: Value| {
+            let status = json!({"hard": {"cpu": "3", "memory": "100Gi", "pods": "5"}, "used": {"cpu": "1", "memory": "50Gi", "pods": "3"}});
+            let base = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "a"}, "spec": {}, "status": status});
+            merged(base, more)
+        };
+        let one = |requests: Value, limits: Value| json!({"containers": [container(requests, limits)]});
+        let full = json!({"status": {"used": {"pods": "5"}}});
+        let scoped = |scope: &str| quota(merged(full.clone(), json!({"spec": {"scopes": [scope]}})));
+        let classed = |operator: &str, values: &[&str]| {
+            let e = json!({"scopeName": "PriorityClass", "operator": operator, "values": values});
+            quota(merged(full.clone(), json!({"spec": {"scopeSelector": {"matchExpressions": [e]}}})))
+        };
+        let with_class = || merged(one(of("1", "1Gi"), none()), json!({"priorityClassName": "system-node-critical"}));
+        fn none() -> Value {
+            json!({})
         }
-    });
-    selected && spec.scopes.iter().all(|s| in_scope(s))
-}
-
-/// Why a quota would refuse the pod.
-fn quota(pod: &Pod, quota: &Arc<Object<ResourceQuota>>) -> Option<Finding> {
-    let status = quota.status.as_ref()?;
-    if !counts(quota, pod) {
-        return None;
-    }
-    let name = &quota.meta.name;
-    let mut unset = Vec::new();
-    let mut exceeded = Vec::new();
-    for counted in status.hard.keys() {
-        match usage(pod, counted) {
-            None => {}
-            Some(None) => unset.push(counted.as_str()),
-            Some(Some(more)) => {
-                let (hard, used) = (amount(&status.hard, counted)?, amount(&status.used, counted).unwrap_or_default());
-                if more > Quantity::ZERO && used + more > hard {
-                    exceeded.push(format!("{counted}: {used} of {hard} used, {more} more asked"));
-                }
+        let across = json!({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+            [{"labelSelector": {}, "namespaces": ["ns1"], "topologyKey": "zone"}]}}});
+        let limits_too =
+            || quota(json!({"status": {"hard": {"limits.memory": "200Gi"}, "used": {"limits.memory": "100Gi"}}}));
+        for (title, spec, quota, refused) in [
+            ("below", one(of("100m", "2Gi"), none()), quota(json!({})), false),
+            ("exceeds cpu", one(of("3", "2Gi"), none()), quota(json!({})), true),
+            ("exceeds pods", one(of("1", "2Gi"), none()), quota(full.clone()), true),
+            ("states no memory", one(of("1", ""), none()), quota(json!({})), true),
+            ("states no memory limit", one(of("100m", "2Gi"), of("200m", "")), limits_too(), true),
+            ("states a memory limit", one(of("100m", "2Gi"), of("200m", "4Gi")), limits_too(), false),
+            (
+                "an init container states none",
+                merged(one(of("1", "2Gi"), none()), json!({"initContainers": [container(none(), none())]})),
+                quota(json!({})),
+                true,
+            ),
+            (
+                "stated for the pod as a whole",
+                merged(one(none(), none()), json!({"resources": {"requests": of("1", "2Gi")}})),
+                quota(json!({})),
+                false,
+            ),
+            ("of pods without requests, which it is", one(none(), none()), scoped("BestEffort"), true),
+            ("of pods without requests, which it is not", one(of("1", "1Gi"), none()), scoped("BestEffort"), false),
+            (
+                "of pods with requests, which it is not",
+                one(json!({"example.com/dongle": "1"}), none()),
+                scoped("NotBestEffort"),
+                false,
+            ),
+            ("of pods with a deadline", one(of("1", "1Gi"), none()), scoped("Terminating"), false),
+            ("of pods without a deadline", one(of("1", "1Gi"), none()), scoped("NotTerminating"), true),
+            ("of pods with a class, none", one(of("1", "1Gi"), none()), scoped("PriorityClass"), false),
+            ("of pods with a class", with_class(), scoped("PriorityClass"), true),
+            ("of its class", with_class(), classed("In", &["system-node-critical"]), true),
+            ("of another class", with_class(), classed("In", &["other"]), false),
+            ("of all but its class", with_class(), classed("NotIn", &["system-node-critical"]), false),
+            (
+                "of affinity to other namespaces, none",
+                one(of("1", "1Gi"), none()),
+                scoped("CrossNamespacePodAffinity"),
+                false,
+            ),
+            (
+                "of affinity to other namespaces",
+                merged(one(of("1", "1Gi"), none()), across),
+                scoped("CrossNamespacePodAffinity"),
+                true,
+            ),
+            ("of claims of a class", one(of("1", "1Gi"), none()), scoped("VolumeAttributesClass"), false),
+        ] {
+            // A pod without requests is asked to state them where the quota counts them; those of scopes count pods alone.
+            let mut quota = quota;
+            if !quota["spec"].as_object().unwrap().is_empty() {
+                quota["status"] = json!({"hard": {"pods": "5"}, "used": {"pods": "5"}});
             }
+            let want = if refused { vec![Code::Quota] } else { vec![] };
+            assert_eq!(codes(spec, &[quota]), want, "{title}");
         }
     }
-    let message = if !unset.is_empty() {
-        format!(
-            "quota {name} counts {}, so every container must state it, and the template does not",
-            unset.join(" and ")
-        )
-    } else if !exceeded.is_empty() {
-        format!("quota {name} is used up ({})", exceeded.join("; "))
-    } else {
-        return None;
-    };
-    Some(Finding::new(Code::Quota, message).about([Ref::of(Kind::ResourceQuota, &quota.meta)]))
+
+    #[test]
+    fn classes_and_accounts_must_be_there() {
+        let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "gold"}, "value": 1});
+        for (spec, want) in [
+            (json!({}), vec![]),
+            (json!({"priorityClassName": "gold"}), vec![]),
+            (json!({"priorityClassName": "silver"}), vec![Code::PriorityClass]),
+            (json!({"priorityClassName": "system-cluster-critical"}), vec![]),
+            (json!({"priorityClassName": "system-other"}), vec![Code::PriorityClass]),
+            (json!({"serviceAccountName": "default"}), vec![]),
+            (json!({"serviceAccountName": "robot"}), vec![Code::ServiceAccount]),
+        ] {
+            assert_eq!(codes(spec.clone(), std::slice::from_ref(&class)), want, "{spec}");
+        }
+    }
 }

@@ -136,14 +136,15 @@ fn quota_named(said: &str, ns: &str) -> Option<Ref> {
 /// Which kind of refusal the API server's words are.
 fn code_of(said: &str) -> Option<Code> {
     let has = |words: &str| said.contains(words);
-    Some(if has("quota") {
+    // What a webhook says is its own, whatever words it uses.
+    Some(if has("webhook") || has("PodSecurity") || has("ValidatingAdmissionPolicy") {
+        Code::AdmissionWebhook
+    } else if has("quota") {
         Code::Quota
     } else if has("no PriorityClass with name") {
         Code::PriorityClass
     } else if has("service account") || has("serviceaccount") {
         Code::ServiceAccount
-    } else if has("webhook") || has("PodSecurity") || has("ValidatingAdmissionPolicy") {
-        Code::AdmissionWebhook
     } else if has(" per Container is ") || has(" per Pod is ") || has("limit to request ratio") {
         Code::LimitRange
     } else {
@@ -246,8 +247,12 @@ fn job(workload: &Arc<Workload>, snapshot: &Snapshot, kubectl: &Kubectl) -> Opti
     let live = pods.iter().filter(|p| is_live(p)).count();
     let parallelism = usize::try_from(spec.parallelism.unwrap_or(1)).unwrap_or(0);
     let succeeded = usize::try_from(status.succeeded.unwrap_or(0)).unwrap_or(0);
-    let left = spec.completions.map(|c| usize::try_from(c).unwrap_or(0).saturating_sub(succeeded));
-    let wanted = left.map_or(parallelism, |l| l.min(parallelism));
+    let wanted = match spec.completions {
+        Some(n) => usize::try_from(n).unwrap_or(0).saturating_sub(succeeded).min(parallelism),
+        // A work queue: once a pod has succeeded no more are made.
+        None if succeeded > 0 => return None,
+        None => parallelism,
+    };
     if spec.suspend {
         let queue = workload.meta.labels.get("kueue.x-k8s.io/queue-name");
         let who = queue.map(|q| format!(", and Kueue holds it in queue {q}")).unwrap_or_default();
@@ -313,4 +318,136 @@ fn daemon_set(workload: &Arc<Workload>, snapshot: &Snapshot) -> Option<Lacking> 
         .checked_sub(live_pods(workload, snapshot).len().max(number(status.current_number_scheduled)))
         .filter(|n| *n > 0)?;
     Some(Lacking { missing, findings: refused(workload, snapshot) })
+}
+
+#[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
+mod tests {
+    use super::*;
+    use crate::sched::testing::{cluster, merged, pod};
+    use serde_json::{Value, json};
+
+    fn lacking_of(kind: &str, objects: &[Value]) -> Option<Lacking> {
+        let snapshot = cluster(objects);
+        let workload = snapshot.workload(kind, "a", "w").unwrap();
+        lacking(workload, &snapshot, &Kubectl::of(&snapshot))
+    }
+
+    fn workload(api_version: &str, kind: &str, more: Value) -> Value {
+        let meta = json!({"name": "w", "namespace": "a", "uid": "w"});
+        merged(json!({"apiVersion": api_version, "kind": kind, "metadata": meta}), more)
+    }
+
+    /// A pod of the workload, bound to node n.
+    fn owned(api_version: &str, kind: &str, name: &str, more: Value) -> Value {
+        let owner = json!({"apiVersion": api_version, "kind": kind, "name": "w", "uid": "w", "controller": true});
+        let base = json!({"metadata": {"ownerReferences": [owner]}, "spec": {"nodeName": "n"}});
+        pod(name, merged(base, more))
+    }
+
+    fn ending() -> Value {
+        json!({"metadata": {"deletionTimestamp": "2026-01-01T12:00:30Z"}})
+    }
+
+    #[test]
+    fn a_job_lacks_what_its_controller_would_make() {
+        // After TestControllerSyncJob: parallelism, completions, active, succeeded and terminating pods, the policy; how many
+        // pods are to be made (those that the policy makes wait included).
+        let waits = Some(Code::ReplacementPolicy);
+        for (title, parallelism, completions, active, succeeded, terminating, policy, missing, why) in [
+            ("job start", 2, Some(5), 0, 0, 0, "TerminatingOrFailed", 2, None),
+            ("WQ job start", 2, None, 0, 0, 0, "TerminatingOrFailed", 2, None),
+            ("correct # of pods", 3, Some(5), 3, 0, 0, "TerminatingOrFailed", 0, None),
+            ("WQ job: correct # of pods", 2, None, 2, 0, 0, "TerminatingOrFailed", 0, None),
+            ("too few active pods", 2, Some(5), 1, 1, 0, "TerminatingOrFailed", 1, None),
+            ("too few active pods with a dynamic job", 2, None, 1, 0, 0, "TerminatingOrFailed", 1, None),
+            ("too many active pods", 2, Some(5), 3, 0, 0, "TerminatingOrFailed", 0, None),
+            ("WQ job finishing", 2, None, 1, 1, 0, "TerminatingOrFailed", 0, None),
+            ("the last completions", 2, Some(5), 1, 4, 0, "TerminatingOrFailed", 0, None),
+            ("terminating pods are replaced", 1, Some(1), 0, 0, 1, "TerminatingOrFailed", 1, None),
+            ("terminating pods are waited for", 1, Some(1), 0, 0, 1, "Failed", 1, waits),
+        ] {
+            let completions = completions.map_or(Value::Null, |n: i32| json!(n));
+            let spec = json!({"parallelism": parallelism, "completions": completions, "podReplacementPolicy": policy});
+            let job = workload("batch/v1", "Job", json!({"spec": spec, "status": {"succeeded": succeeded}}));
+            let active = (0..active).map(|i| owned("batch/v1", "Job", &format!("live-{i}"), json!({})));
+            let terminating = (0..terminating).map(|i| owned("batch/v1", "Job", &format!("ending-{i}"), ending()));
+            let objects: Vec<Value> = [job].into_iter().chain(active).chain(terminating).collect();
+            let got = lacking_of("Job", &objects);
+            assert_eq!(got.as_ref().map_or(0, |l| l.missing), missing, "{title}");
+            assert_eq!(got.and_then(|l| Some(l.findings.first()?.code)), why, "{title}");
+        }
+        let done =
+            json!({"status": {"conditions": [{"type": "Complete", "status": "True"}]}, "spec": {"parallelism": 1}});
+        assert!(lacking_of("Job", &[workload("batch/v1", "Job", done)]).is_none(), "a finished Job makes no pods");
+        let suspended = json!({"spec": {"parallelism": 2, "completions": 3, "suspend": true}});
+        let got = lacking_of("Job", &[workload("batch/v1", "Job", suspended)]).unwrap();
+        assert_eq!((got.missing, got.findings[0].code), (2, Code::Gated));
+    }
+
+    #[test]
+    fn a_stateful_set_waits_for_the_pods_before() {
+        // As TestStatefulSetControl's invariants have it: with OrderedReady no pod is made before all of lower ordinals are
+        // Ready; Parallel does not wait.
+        let ready = || json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+        let unready = || json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}});
+        for (policy, zero, missing, waits) in [
+            ("OrderedReady", Some(unready()), 2, true),
+            ("OrderedReady", Some(ready()), 2, false),
+            ("OrderedReady", None, 3, false),
+            ("Parallel", Some(unready()), 2, false),
+        ] {
+            let title = format!("{policy} {zero:?}");
+            let set =
+                workload("apps/v1", "StatefulSet", json!({"spec": {"replicas": 3, "podManagementPolicy": policy}}));
+            let zero = zero.map(|status| owned("apps/v1", "StatefulSet", "w-0", status));
+            let got = lacking_of("StatefulSet", &[set].into_iter().chain(zero).collect::<Vec<_>>()).unwrap();
+            assert_eq!(got.missing, missing, "{title}");
+            assert_eq!(got.findings.iter().any(|f| f.code == Code::Ordered), waits, "{title}");
+        }
+    }
+
+    #[test]
+    fn replicas_are_counted_without_the_ended_and_the_ending() {
+        let set = || workload("apps/v1", "ReplicaSet", json!({"spec": {"replicas": 3}}));
+        let of = |name: &str, more: Value| owned("apps/v1", "ReplicaSet", name, more);
+        let failed = json!({"status": {"phase": "Failed"}});
+        for (pods, missing) in [
+            (vec![], Some(3)),
+            (vec![of("a", json!({})), of("b", json!({})), of("c", json!({}))], None),
+            (vec![of("a", json!({})), of("b", ending()), of("c", failed)], Some(2)),
+        ] {
+            let objects: Vec<Value> = [set()].into_iter().chain(pods).collect();
+            assert_eq!(lacking_of("ReplicaSet", &objects).map(|l| l.missing), missing, "{objects:?}");
+        }
+    }
+
+    #[test]
+    fn refusals_are_known_by_the_server_s_words() {
+        // The words are those of the admission plugins (`resourcequota`, `priority`, `serviceaccount`, `limitranger`,
+        // `webhook`, `pod-security-admission`, `validatingadmissionpolicy`).
+        const FORBIDDEN: &str = "pods \"w-x\" is forbidden: ";
+        for (words, want) in [
+            ("exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5", Some(Code::Quota)),
+            ("failed quota: q: must specify cpu for: c; memory for: c", Some(Code::Quota)),
+            ("status unknown for quota: q, resources: pods", Some(Code::Quota)),
+            ("no PriorityClass with name gold was found", Some(Code::PriorityClass)),
+            (
+                "error looking up service account a/robot: serviceaccount \"robot\" not found",
+                Some(Code::ServiceAccount),
+            ),
+            ("maximum cpu usage per Container is 2, but limit is 2500m", Some(Code::LimitRange)),
+            ("minimum memory usage per Pod is 100Mi.  No request is specified", Some(Code::LimitRange)),
+            (
+                "cpu max limit to request ratio per Container is 1, but provided ratio is 2.000000",
+                Some(Code::LimitRange),
+            ),
+            ("violates PodSecurity \"restricted:latest\": runAsNonRoot != true", Some(Code::AdmissionWebhook)),
+            ("ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", Some(Code::AdmissionWebhook)),
+            ("admission webhook \"quota.example.com\" denied the request: no quota", Some(Code::AdmissionWebhook)),
+            ("something else", None),
+        ] {
+            assert_eq!(code_of(&format!("{FORBIDDEN}{words}")), want, "{words}");
+        }
+    }
 }

@@ -62,6 +62,12 @@ const REJECTIONS: &[&str] = &[
     "PodFeatureUnsupported",
     "Forbidden",
     "InvalidNodeInfo",
+    "InitContainerRestartPolicyForbidden",
+    "SupplementalGroupsPolicyNotSupported",
+    "PodLevelResourcesNotSupported",
+    "NodeShutdown",
+    "TaintToleration",
+    "UnknownReason",
     "UnknownTaint",
 ];
 

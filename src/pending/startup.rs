@@ -114,7 +114,12 @@ fn waiting(pod: &Pod, status: &ContainerStatus, spec: Option<&Container>) -> Opt
             let message = format!("container {name} cannot be configured on node {node}: {reason}{said}");
             Finding::new(Code::ConfigMissing, message)
         }
-        "CreateContainerError" | "RunContainerError" | "StartError" | "PreStartHookError" | "PostStartHookError" => {
+        "PreCreateHookError"
+        | "CreateContainerError"
+        | "RunContainerError"
+        | "StartError"
+        | "PreStartHookError"
+        | "PostStartHookError" => {
             let message = format!("container {name} cannot be started on node {node}: {reason}{said}");
             Finding::new(Code::Sandbox, message)
         }
@@ -227,4 +232,127 @@ fn sandbox(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
     let event = newest(pod, snapshot, &["FailedCreatePodSandBox", "NetworkNotReady", "FailedPodSandBoxStatus"])?;
     let message = format!("its sandbox cannot be set up on node {}: {}", node_name(pod), said(event, snapshot));
     Some(Finding::new(Code::Sandbox, message).about([Ref::pod(pod), Ref::node(node_name(pod))]))
+}
+
+#[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
+mod tests {
+    use super::*;
+    use crate::sched::testing::{cluster, find, merged, node, pod};
+    use serde_json::{Value, json};
+
+    fn codes(more: Value, objects: &[Value]) -> Vec<Code> {
+        let p = pod("p", merged(json!({"spec": {"nodeName": "n"}}), more));
+        let snapshot = cluster(&[&[p], objects].concat());
+        findings(&find(&snapshot, "p"), &snapshot).into_iter().map(|f| f.code).collect()
+    }
+
+    fn waiting(list: &str, reason: &str) -> Value {
+        json!({"status": {list: [{"name": "c", "state": {"waiting": {"reason": reason, "message": "m"}}}]}})
+    }
+
+    #[test]
+    fn the_kubelet_s_reasons_have_their_codes() {
+        // The reasons of `pkg/kubelet/{images/types.go,kuberuntime/kuberuntime_container.go,container/sync_result.go}`, and
+        // those of runtimes.
+        for (reason, code) in [
+            ("ErrImagePull", Some(Code::ImagePull)),
+            ("ImagePullBackOff", Some(Code::ImagePull)),
+            ("ErrImageNeverPull", Some(Code::ImagePull)),
+            ("InvalidImageName", Some(Code::ImagePull)),
+            ("ImageInspectError", Some(Code::ImagePull)),
+            ("CreateContainerConfigError", Some(Code::ConfigMissing)),
+            ("PreCreateHookError", Some(Code::Sandbox)),
+            ("CreateContainerError", Some(Code::Sandbox)),
+            ("PreStartHookError", Some(Code::Sandbox)),
+            ("PostStartHookError", Some(Code::Sandbox)),
+            ("RunContainerError", Some(Code::Sandbox)),
+            ("ContainerCreating", None),
+            ("PodInitializing", None),
+        ] {
+            for list in ["containerStatuses", "initContainerStatuses"] {
+                let got = codes(waiting(list, reason), &[node("n", json!({}))]);
+                assert_eq!(got, Vec::from_iter(code), "{list} {reason}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_init_container_that_does_not_end_is_told() {
+        let state = |state: Value| json!({"status": {"initContainerStatuses": [merged(json!({"name": "c"}), state)]}});
+        let sidecar = json!({"spec": {"initContainers": [{"name": "c", "restartPolicy": "Always"}]}});
+        let running = || json!({"state": {"running": {"startedAt": "2026-01-01T11:00:00Z"}}});
+        for (title, status, told) in [
+            ("it crashes", state(json!({"state": {"waiting": {"reason": "CrashLoopBackOff"}}})), true),
+            ("it failed", state(json!({"state": {"terminated": {"exitCode": 1, "reason": "Error"}}})), true),
+            ("it runs", state(running()), true),
+            ("it ended well", state(json!({"state": {"terminated": {"exitCode": 0, "reason": "Completed"}}})), false),
+            ("a sidecar runs", merged(state(merged(running(), json!({"started": true}))), sidecar.clone()), false),
+            ("a sidecar has not started", merged(state(merged(running(), json!({"started": false}))), sidecar), true),
+        ] {
+            let want = if told { vec![Code::Init] } else { vec![] };
+            assert_eq!(codes(status, &[node("n", json!({}))]), want, "{title}");
+        }
+    }
+
+    #[test]
+    fn rejections_are_known_by_their_reasons() {
+        // The reasons of `pkg/kubelet/{lifecycle/predicate.go,lifecycle/handlers.go,cm/topologymanager,sysctl}`.
+        for (reason, rejected) in [
+            ("OutOfcpu", true),
+            ("OutOfpods", true),
+            ("OutOfexample.com/gpu", true),
+            ("NodeAffinity", true),
+            ("NodePorts", true),
+            ("TaintToleration", true),
+            ("NodeShutdown", true),
+            ("UnexpectedAdmissionError", true),
+            ("PodOSNotSupported", true),
+            ("InitContainerRestartPolicyForbidden", true),
+            ("SupplementalGroupsPolicyNotSupported", true),
+            ("PodLevelResourcesNotSupported", true),
+            ("PodFeatureUnsupported", true),
+            ("AppArmor", true),
+            ("SysctlForbidden", true),
+            ("TopologyAffinityError", true),
+            ("Evicted", false),
+            ("DeadlineExceeded", false),
+        ] {
+            let status = json!({"status": {"phase": "Failed", "reason": reason, "message": "m"}});
+            let got = codes(status, &[node("n", json!({}))]);
+            assert_eq!(got.contains(&Code::KubeletReject), rejected, "{reason}");
+        }
+    }
+
+    #[test]
+    fn the_node_and_its_events_are_told() {
+        let event = |reason: &str, message: &str| {
+            json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": reason, "namespace": "a"}, "reason": reason,
+                "message": message, "involvedObject": {"kind": "Pod", "namespace": "a", "name": "p"},
+                "lastTimestamp": "2026-01-01T11:59:00Z"})
+        };
+        let lost = json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}});
+        let n = || node("n", json!({}));
+        for (title, objects, want) in [
+            ("nothing is wrong", vec![n()], vec![]),
+            ("there is no such node", vec![], vec![Code::NodeName]),
+            ("its kubelet does not answer", vec![node("n", lost)], vec![Code::NodeNotReady]),
+            (
+                "a volume is not attached",
+                vec![n(), event("FailedAttachVolume", "Multi-Attach error")],
+                vec![Code::VolumeAttach],
+            ),
+            ("a volume is not mounted", vec![n(), event("FailedMount", "timed out")], vec![Code::VolumeAttach]),
+            (
+                "a volume's secret is missing",
+                vec![n(), event("FailedMount", "MountVolume.SetUp failed for volume \"v\" : secret \"s\" not found")],
+                vec![Code::ConfigMissing],
+            ),
+            ("no sandbox", vec![n(), event("FailedCreatePodSandBox", "no addresses")], vec![Code::Sandbox]),
+            ("no network", vec![n(), event("NetworkNotReady", "cni")], vec![Code::Sandbox]),
+            ("another event", vec![n(), event("Scheduled", "ok")], vec![]),
+        ] {
+            assert_eq!(codes(json!({}), &objects), want, "{title}");
+        }
+    }
 }

@@ -93,6 +93,22 @@ pub fn requests(pod: &Pod, of: Of, minor: u32) -> Sums {
     sums
 }
 
+/// A pod's limits, added up in the same way. Overhead is added where there is a limit. Mirrors `PodLimits`.
+pub fn limits(pod: &Pod) -> Sums {
+    let mut sums = aggregate(pod, |c, _| Sums::of(&c.resources.limits));
+    if let Some(resources) = &pod.spec.resources {
+        for (name, quantity) in resources.limits.iter().filter(|(n, _)| is_pod_level(n)) {
+            sums.set(name, quantity);
+        }
+    }
+    for (name, quantity) in pod.spec.overhead.iter() {
+        if sums.get(name).is_some_and(|q| q > Quantity::ZERO) {
+            sums.add(name, quantity);
+        }
+    }
+    sums
+}
+
 /// Whether the kubelet reports resources that differ from the spec.
 pub fn has_resize(pod: &Pod) -> bool {
     all_containers(pod).any(|(c, status)| {
