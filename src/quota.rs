@@ -40,7 +40,7 @@ impl Usage {
             (used + asked > limit).then_some(Over { resource, asked, used, limit })
         });
         let over: Vec<Over<'a>> = over.collect();
-        (!over.is_empty()).then(|| Refusal { quota: &quota.meta, why: Why::Exceeded(over) })
+        (!over.is_empty()).then_some(Refusal { quota: &quota.meta, why: Why::Exceeded(over) })
     }
 
     fn used(&self, quota: &Object<ResourceQuota>, resource: &str) -> i128 {

@@ -321,7 +321,6 @@ fn daemon_set(workload: &Arc<Workload>, snapshot: &Snapshot) -> Option<Lacking> 
 }
 
 #[cfg(test)]
-#[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
 mod tests {
     use super::*;
     use crate::sched::testing::{cluster, merged, pod};

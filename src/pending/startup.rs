@@ -235,7 +235,6 @@ fn sandbox(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
 }
 
 #[cfg(test)]
-#[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
 mod tests {
     use super::*;
     use crate::sched::testing::{cluster, find, merged, node, pod};
