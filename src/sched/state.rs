@@ -99,7 +99,11 @@ impl State {
         self.by_name.get(name).and_then(|id| self.node(*id))
     }
 
-    /// The pods for which a node is held, by the node's number.
+    /// The pods for which a node is held, by the node's number: every pod without a node whose status nominates one, also
+    /// where that node, or any, cannot take it any more. So it is in the scheduler at the moment of a snapshot: the
+    /// nominator (`pkg/scheduler/backend/queue/nominator.go`) takes nominations from the status when pods are queued or
+    /// updated, and gives one up only when that pod's own next attempt fails and preemption finds nothing for it, or it is
+    /// bound or deleted. A pod that does not preempt (its policy, or a victim still ending) keeps it even then.
     pub fn nominated(&self) -> &[(NodeId, Arc<PodInfo>)] {
         &self.nominated
     }
@@ -219,5 +223,31 @@ impl<'a> Requests<'a> {
             return compute();
         }
         self.by_spec.entry(Arc::as_ptr(&pod.spec)).or_insert_with(compute).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sched::testing::{cluster, find, node, pod};
+    use serde_json::json;
+
+    #[test]
+    fn a_nomination_holds_room_until_the_scheduler_gives_it_up() {
+        // Node n has 4 cpu. It is held for a pod of 3 cpu that its labels keep away by now.
+        let held = json!({"spec": {"priority": 10, "nodeSelector": {"disk": "gone"}, "containers":
+            [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]}, "status": {"nominatedNodeName": "n"}});
+        for (priority, fits) in [(0, false), (10, false), (11, true)] {
+            let p = json!({"spec": {"priority": priority, "containers":
+                [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}});
+            let objects = [node("n", json!({})), pod("held", held.clone()), pod("p", p)];
+            let snapshot = cluster(&objects);
+            let mut state = State::new(&snapshot);
+            let (held, p) = (find(&snapshot, "held"), find(&snapshot, "p"));
+            assert!(state.fits(&held).is_empty(), "the pod it is held for fits nowhere");
+            assert_eq!(!state.fits(&p).is_empty(), fits, "priority {priority}");
+            state.remove(&held);
+            assert_eq!(state.fits(&p), ["n".into()], "let go, priority {priority}");
+        }
     }
 }
