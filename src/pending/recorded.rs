@@ -33,6 +33,16 @@ pub fn stale(pod: &Pod, message: &str, snapshot: &Snapshot) -> Option<Finding> {
     Some(Finding::new(Code::StaleCondition, text))
 }
 
+/// The scheduler tries every waiting pod again within this many seconds. Mirrors
+/// `DefaultPodMaxInUnschedulablePodsDuration` of `pkg/scheduler/backend/queue`.
+const RETRIED: i64 = 300;
+
+/// Whether the scheduler is recorded to have refused the pod for longer than it leaves a pod untried.
+pub fn refused_for_long(pod: &Pod, snapshot: &Snapshot) -> bool {
+    let since = pod.condition("PodScheduled").filter(|c| c.status != Truth::True).and_then(|c| c.since);
+    since.is_some_and(|t| snapshot.now.duration_since(t).as_secs() > RETRIED)
+}
+
 /// Whether the scheduler has said anything about the pod.
 fn was_seen(pod: &Pod, snapshot: &Snapshot) -> bool {
     pod.condition("PodScheduled").is_some()

@@ -8,9 +8,9 @@ use crate::finding::{Code, Finding, Severity};
 use crate::pending::facts::{count, some};
 use crate::pending::item::Placement;
 use crate::pending::scheduling::Scheduling;
-use crate::pending::{Item, Stage, Subject, detail};
+use crate::pending::{Item, Stage, Subject, detail, recorded};
 use crate::sched::preempt::Outcome;
-use crate::sched::{NodeId, Reason, State, Status};
+use crate::sched::{ASSUMED, NodeId, Reason, State, Status};
 use crate::snapshot::age::{age, duration_words};
 use crate::snapshot::pod::Pod;
 use std::sync::Arc;
@@ -32,8 +32,19 @@ pub fn text(items: &[Item], state: &State, screen: &Screen, view: View) -> Strin
     match view {
         View::Table { all_namespaces } => table(items, state, screen, all_namespaces),
         View::Detail if items.is_empty() => "Nothing of what was asked about is waiting.\n".to_owned(),
-        View::Detail => items.iter().map(|i| story(i, state, screen)).collect::<Vec<_>>().join("\n"),
+        View::Detail => {
+            let stories = items.iter().map(|i| story(i, state, screen)).collect::<Vec<_>>().join("\n");
+            let judged = items.iter().any(|i| i.scheduling.is_some());
+            if judged { format!("{stories}\n{}\n", wrap(ASSUMED, screen.prose_width(), 0)) } else { stories }
+        }
     }
+}
+
+/// Whether the scheduler has long refused a pod that fits.
+fn contradicts(item: &Item, state: &State) -> bool {
+    let fits = item.scheduling.as_ref().is_some_and(|s| !s.fits.is_empty());
+    let long = |p: &Pod| recorded::refused_for_long(p, state.snapshot());
+    fits && matches!(&item.subject, Subject::Pod(p) if long(p))
 }
 
 /// Pods of one owner that wait for the same thing.
@@ -108,6 +119,10 @@ fn table(items: &[Item], state: &State, screen: &Screen, all_namespaces: bool) -
     let mut out = table.render(screen);
     if !screen.no_headers {
         out.push_str(&summary(items, &rows, screen));
+        if items.iter().any(|i| contradicts(i, state)) {
+            let text = format!("{ASSUMED} A pod that fits here and stays Pending for 5 minutes meets one of them.");
+            out.push_str(&format!("{}\n", wrap(&text, screen.prose_width(), 0)));
+        }
     }
     out
 }
@@ -372,4 +387,38 @@ fn said(item: &Item, state: &State, screen: &Screen) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pending::Request;
+    use crate::render::Format;
+    use crate::sched::testing::{cluster, node, pod};
+    use serde_json::json;
+
+    #[test]
+    fn what_is_assumed_is_said_once_and_where_it_matters() {
+        // Two pods fit on the node, and the scheduler refused them some minutes ago; or a taint keeps them away.
+        let table = View::Table { all_namespaces: false };
+        for (minutes, taints, view, said) in [
+            (6, json!([]), table, 1),
+            (4, json!([]), table, 0),
+            (6, json!([{"key": "k", "effect": "NoSchedule"}]), table, 0),
+            (6, json!([]), View::Detail, 1),
+            (6, json!([{"key": "k", "effect": "NoSchedule"}]), View::Detail, 1),
+        ] {
+            let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                "message": "0/1 nodes are available", "lastTransitionTime": format!("2026-01-01T11:{:02}:00Z", 60 - minutes)});
+            let p = |name: &str| pod(name, json!({"status": {"conditions": [condition]}}));
+            let snapshot = cluster(&[node("n", json!({"spec": {"taints": taints}})), p("a"), p("b")]);
+            let state = State::new(&snapshot);
+            let request = Request { targets: Vec::new(), namespace: Some("a".to_owned()), selector: None };
+            let items = crate::pending::pending(&request, &snapshot, &state).unwrap();
+            let screen = Screen { format: Format::Text, width: None, no_headers: false };
+            let text = text(&items, &state, &screen, view);
+            let title = format!("{minutes} min, {taints}, {view:?}: {text}");
+            assert_eq!(text.matches("Assumed:").count(), said, "{title}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::finding::Finding;
 use crate::pending::scheduling::Scheduling;
 use crate::pending::{Item, Subject, detail};
-use crate::sched::{Candidate, NodeId, State, Status, preempt};
+use crate::sched::{ASSUMED, Candidate, NodeId, State, Status, preempt};
 use crate::snapshot::pod::Pod;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub struct PendingReport {
     /// A pod, or a workload whose pods were not created, each; worst first.
     pub items: Vec<PendingItem>,
+    /// What is taken for granted of the scheduler, as it cannot be seen.
+    pub assumes: &'static str,
 }
 
 /// One pod, or one workload.
@@ -173,7 +175,7 @@ impl PendingReport {
     /// The answer in the contract's form. `node_by_node`: whether each node is wanted with its own reasons.
     pub fn new(items: &[Item], state: &State, node_by_node: bool) -> Self {
         let detailed = node_by_node && state.nodes().len() <= NODE_BY_NODE;
-        Self { items: items.iter().map(|i| PendingItem::new(i, state, detailed)).collect() }
+        Self { items: items.iter().map(|i| PendingItem::new(i, state, detailed)).collect(), assumes: ASSUMED }
     }
 }
 

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! One filter a file, in [`filters`]; [`filters::ORDER`] joins them. What a profile adds to the defaults (added
-//! affinity, disabled plugins, extenders) cannot be seen from the API and is not mirrored.
+//! affinity, disabled plugins, extenders) cannot be seen from the API and is not mirrored: [`ASSUMED`] says so.
 
 pub mod catalogue;
 pub mod census;
@@ -35,3 +35,7 @@ pub use node::NodeId;
 pub use preempt::{Candidate, Preemption};
 pub use state::State;
 pub use status::{Plugin, Reason, Status, Verdict};
+
+/// What every answer about scheduling takes for granted.
+pub const ASSUMED: &str =
+    "Assumed: the default scheduler profile; added affinity, disabled plugins, extenders cannot be seen.";

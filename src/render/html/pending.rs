@@ -20,6 +20,7 @@ pub fn pending(document: &Document<PendingReport>) -> String {
             section {
                 h2 { "Why not" }
                 @for item in items { (article(item)) }
+                p { (document.body.assumes) }
             }
         }
     };
