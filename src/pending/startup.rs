@@ -334,7 +334,8 @@ mod tests {
         let n = || node("n", json!({}));
         for (title, objects, want) in [
             ("nothing is wrong", vec![n()], vec![]),
-            ("there is no such node", vec![], vec![Code::NodeName]),
+            ("there is no such node", vec![node("m", json!({}))], vec![Code::NodeName]),
+            ("no node was read", vec![], vec![]),
             ("its kubelet does not answer", vec![node("n", lost)], vec![Code::NodeNotReady]),
             (
                 "a volume is not attached",
