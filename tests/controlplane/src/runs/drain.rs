@@ -175,10 +175,20 @@ fn ends(plane: &mut Plane, process: &mut Process) -> Result<bool> {
     }
 }
 
-/// The flags that kubectl asks for when it is given none.
+/// The flags that kubectl asks for until it has all it needs: of one pod it names the next only once it has the first.
 fn needed_flags(plane: &Plane, node: &str) -> Result<Vec<String>> {
-    let said = kubectl(plane, &["drain".to_owned(), node.to_owned(), "--dry-run=client".to_owned()])?;
-    Ok(FLAGS.iter().filter(|flag| said.contains(**flag)).map(|flag| (*flag).to_owned()).collect())
+    let mut needed: Vec<String> = Vec::new();
+    loop {
+        let mut args = vec!["drain".to_owned(), node.to_owned(), "--dry-run=client".to_owned()];
+        args.extend(needed.iter().cloned());
+        let said = kubectl(plane, &args)?;
+        let asked = FLAGS.iter().map(|flag| (*flag).to_owned());
+        let new: Vec<String> = asked.filter(|flag| said.contains(&**flag) && !needed.contains(flag)).collect();
+        if new.is_empty() {
+            return Ok(needed);
+        }
+        needed.extend(new);
+    }
 }
 
 /// Runs kubectl to its end and gives all that it said.
