@@ -1,5 +1,12 @@
 //! Small clusters for tests, written as the API writes objects.
 
+use super::filters::filter;
+use super::ground::Ground;
+use super::hazards;
+use super::note::{Effect, Note};
+use super::options::DrainOptions;
+use crate::budget::Selection;
+use crate::finding::Code;
 use crate::snapshot::builder::Builder;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{Snapshot, Source};
@@ -23,6 +30,11 @@ impl Cluster {
                 "spec": {spec}, "status": {{"allocatable": {{"cpu": "4", "memory": "8Gi", "pods": "110"}},
                 "conditions": [{{"type": "Ready", "status": "True"}}]}}}}"#
         ));
+    }
+
+    /// Adds an object as it stands.
+    pub fn object(&mut self, json: &str) {
+        self.objects.push(json.to_owned());
     }
 
     /// Adds an object with this spec.
@@ -56,7 +68,8 @@ impl Cluster {
         snapshot.pods.named(ns, name).cloned().expect("the pod that was just added")
     }
 
-    fn push_pod(&mut self, container: &str, ns: &str, name: &str, node: &str, more_of: (&str, &str, &str)) {
+    /// Adds a pod with this container.
+    pub fn push_pod(&mut self, container: &str, ns: &str, name: &str, node: &str, more_of: (&str, &str, &str)) {
         let (meta, spec, status) = more_of;
         let more = |s: &str| if s.is_empty() { String::new() } else { format!(", {s}") };
         let phase = if status.contains("\"phase\"") { "" } else { r#""phase": "Running", "# };
@@ -67,6 +80,16 @@ impl Cluster {
             more(meta),
             more(spec),
         ));
+    }
+
+    /// What pod `a/p` meets under a code when its node is drained with these flags.
+    pub fn met(&self, code: Code, options: &DrainOptions) -> Vec<Note> {
+        let snapshot = self.snapshot();
+        let selection = Selection::new(&snapshot);
+        let ground = Ground::new(&snapshot, &selection, options);
+        let pod = snapshot.pods.named("a", "p").expect("pod a/p");
+        let filtered = filter(&snapshot, options, pod);
+        hazards::of(&ground, pod, &filtered).into_iter().filter(|n| n.code == code).collect()
     }
 
     /// The cluster by now.
@@ -82,4 +105,22 @@ impl Cluster {
         }
         builder.finish(Source::default(), now.parse().ok())
     }
+}
+
+/// The metadata of a pod in namespace `a` that this object, added with [`Cluster::add`], controls.
+pub(crate) fn owned_by(api_version: &str, kind: &str, name: &str) -> String {
+    format!(
+        r#""ownerReferences": [{{"apiVersion": "{api_version}", "kind": "{kind}", "name": "{name}",
+            "uid": "a-{kind}-{name}", "controller": true}}]"#
+    )
+}
+
+/// Holds notes against what is wanted: the effect of each, and words that its text has.
+pub(crate) fn assert_notes(title: &str, notes: &[Note], want: &[(Effect, &str)]) {
+    let as_wanted =
+        |(note, (effect, words)): (&Note, &(Effect, &str))| note.effect == *effect && note.text.contains(words);
+    assert!(
+        notes.len() == want.len() && notes.iter().zip(want).all(as_wanted),
+        "{title}: {notes:#?} rather than {want:?}"
+    );
 }

@@ -19,3 +19,36 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::drain::note::Effect;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::{Cluster, assert_notes};
+    use crate::finding::Code;
+
+    #[test]
+    fn annotations_of_autoscalers_do_not_stop_a_drain() {
+        let (karpenter, ca) = ("karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict");
+        let done = r#""phase": "Failed""#;
+        for (title, annotation, value, status, want) in [
+            (
+                "Karpenter keeps it",
+                karpenter,
+                "true",
+                "",
+                &[(Effect::None, "stops Karpenter and not kubectl drain")][..],
+            ),
+            ("Karpenter may take it", karpenter, "false", "", &[]),
+            ("the autoscaler keeps it", ca, "false", "", &[(Effect::None, "stops Cluster Autoscaler and not")]),
+            ("the autoscaler may take it", ca, "true", "", &[]),
+            ("another annotation", "karpenter.sh/nodepool", "true", "", &[]),
+            ("it has ended", karpenter, "true", done, &[]),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            c.pod_of("a", "p", "n", &format!(r#""annotations": {{"{annotation}": "{value}"}}"#), "", status);
+            assert_notes(title, &c.met(Code::AutoscalerKeeps, &DrainOptions::default()), want);
+        }
+    }
+}

@@ -19,3 +19,34 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
     );
     notes.push(Note::new(Code::Finalizer, text).effect(Effect::Unknown));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::{Cluster, assert_notes};
+
+    #[test]
+    fn finalizers_of_others_hold_a_pod() {
+        let done = r#""phase": "Succeeded""#;
+        for (title, finalizers, status, want) in [
+            ("none", "[]", "", &[][..]),
+            ("the Job controller's", r#"["batch.kubernetes.io/job-tracking"]"#, "", &[]),
+            ("the garbage collector's", r#"["foregroundDeletion", "orphan"]"#, "", &[]),
+            ("another's", r#"["x.io/keep"]"#, "", &[(Effect::Unknown, "the finalizer x.io/keep holds it")]),
+            (
+                "two of others beside an own one",
+                r#"["x.io/a", "orphan", "x.io/b"]"#,
+                "",
+                &[(Effect::Unknown, "the finalizer x.io/a, x.io/b holds it")],
+            ),
+            // Ended pods are deleted as well, and wait for it.
+            ("it has ended", r#"["x.io/keep"]"#, done, &[(Effect::Unknown, "the finalizer x.io/keep holds it")]),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            c.pod_of("a", "p", "n", &format!(r#""finalizers": {finalizers}"#), "", status);
+            assert_notes(title, &c.met(Code::Finalizer, &DrainOptions::default()), want);
+        }
+    }
+}

@@ -76,3 +76,96 @@ fn orphaned(look: &Look<'_>) -> Note {
     let note = Note::new(Code::Orphaned, format!("its controller {name} is gone: {effect}"));
     note.about(owner.map(|o| Ref::owner(look.pod.meta.ns(), o)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::{Cluster, assert_notes, owned_by};
+
+    #[test]
+    fn what_flags_destroy_is_told() {
+        let scratch = r#""volumes": [{"name": "t", "emptyDir": {}}, {"name": "k", "secret": {"secretName": "s"}}, {"name": "u", "emptyDir": {}}]"#;
+        let secret = r#""volumes": [{"name": "k", "secret": {"secretName": "s"}}]"#;
+        let (set, lost) = (owned_by("apps/v1", "ReplicaSet", "web"), owned_by("apps/v1", "ReplicaSet", "lost"));
+        let daemon = owned_by("apps/v1", "DaemonSet", "netd");
+        let lost_daemon = owned_by("apps/v1", "DaemonSet", "lost");
+        let custom = owned_by("x.io/v1", "Engine", "lost");
+        let mirror = r#""annotations": {"kubernetes.io/config.mirror": "x"}"#;
+        let (runs, done) = ("", r#""phase": "Succeeded""#);
+        let (all, no_sets) = (&["ReplicaSet", "DaemonSet"][..], &[][..]);
+        let note = |effect, words| (effect, words);
+        let plain = |words| note(Effect::None, words);
+        for (title, read, meta, spec, status, code, want) in [
+            (
+                "scratch data",
+                all,
+                &*set,
+                scratch,
+                runs,
+                Code::EmptyDir,
+                &[plain("its emptyDir (t, u) is lost with it")][..],
+            ),
+            ("other volumes", all, &set, secret, runs, Code::EmptyDir, &[]),
+            ("scratch data of a pod that has ended", all, &set, scratch, done, Code::EmptyDir, &[]),
+            ("no controller", all, "", "", runs, Code::Unmanaged, &[plain("nothing makes a new one once it is gone")]),
+            ("no controller, and it has ended", all, "", "", done, Code::Unmanaged, &[]),
+            ("a controller", all, &set, "", runs, Code::Unmanaged, &[]),
+            ("its controller is there", all, &set, "", runs, Code::Orphaned, &[]),
+            (
+                "its controller is gone",
+                all,
+                &lost,
+                "",
+                runs,
+                Code::Orphaned,
+                &[plain("ReplicaSet lost is gone: nothing makes")],
+            ),
+            ("its controller is gone, it has ended", all, &lost, "", done, Code::Orphaned, &[]),
+            ("controllers were not read", no_sets, &lost, "", runs, Code::Orphaned, &[]),
+            ("of a kind that is not known", all, &custom, "", runs, Code::Orphaned, &[]),
+            (
+                "its DaemonSet is gone",
+                all,
+                &lost_daemon,
+                "",
+                runs,
+                Code::Orphaned,
+                &[plain("DaemonSet lost is gone: drain refuses it without --force")],
+            ),
+            ("its DaemonSet is there", all, &daemon, "", runs, Code::DaemonSet, &[plain("drain leaves them alone")]),
+            (
+                "DaemonSets were not read",
+                no_sets,
+                &lost_daemon,
+                "",
+                runs,
+                Code::NotJudged,
+                &[note(Effect::Unknown, "DaemonSet lost, which it names as its controller, could not be read")],
+            ),
+            ("a static pod", all, mirror, "", runs, Code::Mirror, &[plain("the kubelet runs them")]),
+            ("it has ended", all, &set, "", done, Code::Completed, &[plain("goes without a budget's leave")]),
+            ("it runs", all, &set, "", runs, Code::Completed, &[]),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            if let [kind, daemons] = read {
+                c.add("apps/v1", kind, "a", "web", "{}");
+                c.add("apps/v1", daemons, "a", "netd", "{}");
+            }
+            c.pod_of("a", "p", "n", meta, spec, status);
+            assert_notes(title, &c.met(code, &DrainOptions::default()), want);
+        }
+    }
+
+    #[test]
+    fn scratch_data_that_is_given_up_is_no_warning() {
+        let mut c = Cluster::new();
+        c.node("n", "{}");
+        c.pod_of("a", "p", "n", "", r#""volumes": [{"name": "t", "emptyDir": {}}]"#, "");
+        for (delete_emptydir_data, want) in [(false, Severity::Warning), (true, Severity::Info)] {
+            let notes = c.met(Code::EmptyDir, &DrainOptions { delete_emptydir_data, ..DrainOptions::default() });
+            assert_eq!(notes.iter().map(|n| n.severity).collect::<Vec<_>>(), [Some(want)]);
+        }
+    }
+}

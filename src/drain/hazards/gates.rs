@@ -37,3 +37,46 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
     };
     notes.push(Note::new(Code::ReadinessGateAbsent, text).remedy(remedy));
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::drain::note::Effect;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::{Cluster, assert_notes};
+    use crate::finding::Code;
+
+    #[test]
+    fn a_namespace_that_asks_for_gates_has_pods_without_one() {
+        let label = |value: &str| format!(r#""labels": {{"elbv2.k8s.aws/pod-readiness-gate-inject": "{value}"}}"#);
+        let annotation = r#""annotations": {"elbv2.k8s.aws/pod-readiness-gate-inject": "enabled"}"#;
+        let on = label("enabled");
+        let gate = |kind: &str| format!(r#""readinessGates": [{{"conditionType": "{kind}"}}]"#);
+        let (lb, own) = (gate("target-health.elbv2.k8s.aws/k8s-web"), gate("x.io/warm"));
+        let (web, db) = (r#"{"selector": {"app": "web"}}"#, r#"{"selector": {"app": "db"}}"#);
+        let absent = (Effect::None, "namespace a asks for load-balancer readiness gates and the pod has none");
+        let done = r#""phase": "Succeeded""#;
+        for (title, namespace, spec, status, service, want) in [
+            ("asked by a label", &*on, "", "", Some(web), &[absent][..]),
+            ("asked by an annotation", annotation, "", "", Some(web), &[absent]),
+            ("Services are not in the input", &on, "", "", None, &[absent]),
+            ("no Service selects it", &on, "", "", Some(db), &[]),
+            ("a Service without a selector", &on, "", "", Some("{}"), &[]),
+            ("the label has another value", &label("disabled"), "", "", Some(web), &[]),
+            ("the namespace has no label", r#""labels": {}"#, "", "", Some(web), &[]),
+            ("it has the gate", &on, &*lb, "", Some(web), &[]),
+            ("it has a gate of somebody else", &on, &own, "", Some(web), &[absent]),
+            ("it has ended", &on, "", done, Some(web), &[]),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            c.object(&format!(
+                r#"{{"apiVersion": "v1", "kind": "Namespace", "metadata": {{"name": "a", {namespace}}}}}"#
+            ));
+            if let Some(service) = service {
+                c.add("v1", "Service", "a", "s", service);
+            }
+            c.pod_of("a", "p", "n", r#""labels": {"app": "web"}"#, spec, status);
+            assert_notes(title, &c.met(Code::ReadinessGateAbsent, &DrainOptions::default()), want);
+        }
+    }
+}

@@ -14,3 +14,33 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
     );
     notes.push(Note::new(Code::Ordered, text).about([Ref::workload(set)]));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::note::Effect;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::{Cluster, assert_notes, owned_by};
+
+    #[test]
+    fn sets_in_order_are_told() {
+        let in_order = &[(Effect::None, "StatefulSet a/db (OrderedReady) makes it again only when it is gone")][..];
+        let done = r#""phase": "Failed""#;
+        for (title, kind, spec, status, want) in [
+            ("by default", "StatefulSet", Some("{}"), "", in_order),
+            ("as it says", "StatefulSet", Some(r#"{"podManagementPolicy": "OrderedReady"}"#), "", in_order),
+            ("in any order", "StatefulSet", Some(r#"{"podManagementPolicy": "Parallel"}"#), "", &[]),
+            ("not in the input", "StatefulSet", None, "", &[]),
+            ("no set", "ReplicaSet", Some("{}"), "", &[]),
+            ("it has ended", "StatefulSet", Some("{}"), done, &[]),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            if let Some(spec) = spec {
+                c.add("apps/v1", kind, "a", "db", spec);
+            }
+            c.pod_of("a", "p", "n", &owned_by("apps/v1", kind, "db"), "", status);
+            assert_notes(title, &c.met(Code::Ordered, &DrainOptions::default()), want);
+        }
+    }
+}
