@@ -185,9 +185,18 @@ fn node_findings(node: &Arc<Node>, candidates: &[Candidate]) -> Vec<Finding> {
         crate::snapshot::pod::Truth::Unknown => "not heard of any more",
         _ => "not Ready",
     });
+    let name = &node.meta.name;
+    let stuck = candidates.iter().filter(|c| c.notes.iter().any(|n| n.code == Code::StuckTerminating)).count();
+    if leaving > 0 && stuck == 0 {
+        let text = format!(
+            "node {name} is {state}: its pods are taken off the API without its kubelet's word, and run on if the machine \
+             does"
+        );
+        let finding = Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)]);
+        return vec![finding.severity(Severity::Warning)];
+    }
     let text = format!(
-        "node {} is {state}: its kubelet confirms no deletion, so none of its {leaving} pods is gone by a drain alone",
-        node.meta.name
+        "node {name} is {state}: its kubelet confirms no deletion, so none of its {leaving} pods is gone by a drain alone"
     );
     let remedy = Remedy {
         text: format!(

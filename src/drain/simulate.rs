@@ -157,11 +157,11 @@ impl<'w, 'g> Run<'w, 'g> {
         if a.stage == Stage::Leaving && !c.pod.is_terminating() || a.stage == Stage::Gone {
             return Ok(()); // Preempted, or ended by itself, meanwhile.
         }
-        if self.ground.options.disable_eviction {
-            return Ok(());
-        }
         if c.effect == Effect::Refused {
             return Err((Code::Webhook, None));
+        }
+        if self.ground.options.disable_eviction {
+            return Ok(());
         }
         let at = Standpoint { pod: &c.pod, ready: a.ready, budgets: &c.budgets };
         match self.world.ledger.answer(at) {

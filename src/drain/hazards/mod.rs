@@ -16,11 +16,12 @@ mod unread;
 mod webhooks;
 
 pub use operators::moves_itself;
+pub use stuck::is_given_up;
 pub use unread::is_hidden;
 
 use super::filters::{Decision, Filtered};
 use super::ground::Ground;
-use super::note::Note;
+use super::note::{Effect, Note};
 use super::options::DrainOptions;
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::Pod;
@@ -76,6 +77,15 @@ impl<'a> Look<'a> {
         !self.pod.is_finished() && !self.pod.is_terminating()
     }
 
+    /// Whether the API server takes the pod away by itself: its kubelet has no word in that, and no webhook sees it.
+    /// Mirrors `CheckGracefulDelete` of `pkg/registry/core/pod/strategy.go` and `rest.BeforeDelete`.
+    fn goes_at_once(&self) -> bool {
+        if self.pod.is_terminating() {
+            return self.options.grace_period == 0;
+        }
+        self.pod.is_finished() || self.options.grace(self.pod) == 0
+    }
+
     /// Whether some budget covers it.
     fn has_budget(&self) -> bool {
         !self.ground.book.budgets_of(self.pod).is_empty()
@@ -110,5 +120,15 @@ pub fn of<'a>(ground: &'a Ground<'a>, pod: &'a Arc<Pod>, filtered: &'a Filtered)
         Decision::LeftAlone | Decision::Unknown => flags::look(&look, &mut notes),
         Decision::Outside => {}
     }
-    notes
+    let skip = options.skip_wait_for_delete;
+    notes.into_iter().map(|note| if skip > 0 { not_waited_for(note, skip) } else { note }).collect()
+}
+
+/// The pod stays, and drain does not wait for it. Mirrors `shouldSkipPod` within `waitForDelete`.
+fn not_waited_for(note: Note, skip: i64) -> Note {
+    if note.effect != Effect::Held {
+        return note;
+    }
+    let text = format!("{}; drain stops waiting for it after {skip} s", note.text);
+    Note { text, effect: Effect::None, ..note }
 }

@@ -5,11 +5,19 @@ use crate::drain::involve::seconds_left;
 use crate::drain::note::{Effect, Note};
 use crate::finding::{Code, Ref, Remedy};
 use crate::snapshot::age::duration_words;
+use crate::snapshot::node::Node;
+
+/// Put on a node that is surely off.
+const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 
 pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
     let pod = look.pod;
-    let skip = look.options.skip_wait_for_delete;
+    let node = look.node().filter(|n| !n.is_ready());
+    let taken = look.goes_at_once() || node.is_some_and(|n| is_given_up(n));
     if pod.is_terminating() && seconds_left(look.snapshot, pod).is_none() {
+        if taken && pod.meta.finalizers.is_empty() {
+            return;
+        }
         let overdue = pod.meta.deleted.map_or(0, |t| look.snapshot.now.duration_since(t).as_secs());
         let held = if pod.meta.finalizers.is_empty() {
             String::new()
@@ -17,29 +25,23 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
             format!(", held by the finalizer {}", pod.meta.finalizers.join(", "))
         };
         let text = format!("it should have been gone {} ago and does not end{held}", duration_words(overdue));
-        let note = Note::new(Code::StuckTerminating, text);
-        notes.push(waited_out(note, skip).remedy(force_delete(look)));
+        notes.push(Note::new(Code::StuckTerminating, text).effect(Effect::Held).remedy(force_delete(look)));
         return;
     }
-    let Some(node) = look.node().filter(|n| !n.is_ready()) else { return };
-    // The kubelet has the last word on a deletion, also of a pod that has ended.
+    let Some(node) = node.filter(|_| !taken) else { return };
     let name = &node.meta.name;
     let text = format!(
         "node {name} does not answer: the eviction is granted, but no kubelet confirms that the pod has ended, so it \
          stays Terminating"
     );
     let note = Note::new(Code::StuckTerminating, text).about([Ref::node(name)]);
-    notes.push(waited_out(note, skip).remedy(force_delete(look)));
+    notes.push(note.effect(Effect::Held).remedy(force_delete(look)));
 }
 
-/// Pods that are overdue are not waited for with the flag.
-fn waited_out(note: Note, skip: i64) -> Note {
-    if skip > 0 {
-        let text = format!("{}; drain stops waiting for it after {skip} s", note.text);
-        Note { text, ..note }
-    } else {
-        note.effect(Effect::Held)
-    }
+/// Whether pods that are being deleted are taken off a node that does not answer. Mirrors `gcTerminating` of
+/// `pkg/controller/podgc/gc_controller.go`.
+pub fn is_given_up(node: &Node) -> bool {
+    !node.is_ready() && node.taints.iter().any(|t| &*t.key == OUT_OF_SERVICE)
 }
 
 fn force_delete(look: &Look<'_>) -> Remedy {
@@ -48,7 +50,7 @@ fn force_delete(look: &Look<'_>) -> Remedy {
     Remedy {
         text: format!(
             "once it is certain that node {} is off: delete pod {} without waiting for its kubelet, or give the node the \
-             taint node.kubernetes.io/out-of-service",
+             taint {OUT_OF_SERVICE}",
             look.pod.node.as_deref().unwrap_or_default(),
             meta.path()
         ),
@@ -58,5 +60,67 @@ fn force_delete(look: &Look<'_>) -> Remedy {
             "two copies of it run at once if the node still lives: data of a StatefulSet may be damaged".to_owned(),
         ),
         verified: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::{Cluster, assert_notes};
+
+    #[test]
+    fn deletions_that_do_not_end_hold_the_drain() {
+        // It is 00:00:00. A kubelet that does not answer deletes nothing, so a pod goes only if the API server takes it
+        // away at once, with no grace left, or the pod garbage collector does.
+        let deleted = |at: &str| format!(r#""deletionTimestamp": "{at}", "deletionGracePeriodSeconds": 30"#);
+        let (overdue, soon) = (deleted("2025-12-31T23:58:00Z"), deleted("2026-01-01T00:00:10Z"));
+        let kept = format!(r#"{overdue}, "finalizers": ["x.io/keep"]"#);
+        let (up, down, unknown) = ("True", "False", "Unknown");
+        let off = r#"{"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"}"#;
+        let other = r#"{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}"#;
+        let (own, none) = (DrainOptions::default(), DrainOptions { grace_period: 0, ..DrainOptions::default() });
+        let deletes = DrainOptions { disable_eviction: true, ..DrainOptions::default() };
+        let skips = DrainOptions { skip_wait_for_delete: 120, ..DrainOptions::default() };
+        let late = &[(Effect::Held, "it should have been gone 2 min ago and does not end")][..];
+        let held = &[(Effect::Held, "does not end, held by the finalizer x.io/keep")][..];
+        let silent = &[(Effect::Held, "node n does not answer")][..];
+        let skipped = &[(Effect::None, "stays Terminating; drain stops waiting for it after 120 s")][..];
+        let skipped_late = &[(Effect::None, "does not end; drain stops waiting for it after 120 s")][..];
+        let (grace, no_grace) = ("", r#""terminationGracePeriodSeconds": 0"#);
+        let (runs, done, pending) = ("", r#""phase": "Succeeded""#, r#""phase": "Pending""#);
+        for (title, ready, taint, (meta, spec, status), options, want) in [
+            ("a pod on a node that answers", up, "", ("", grace, runs), &own, &[][..]),
+            ("on one that does not", unknown, "", ("", grace, runs), &own, silent),
+            ("on one that says so itself", down, "", ("", grace, runs), &own, silent),
+            ("it is deleted instead", unknown, "", ("", grace, runs), &deletes, silent),
+            ("drain does not wait for it", unknown, "", ("", grace, runs), &skips, skipped),
+            ("without grace by the flag", unknown, "", ("", grace, runs), &none, &[]),
+            ("without grace of its own", unknown, "", ("", no_grace, runs), &own, &[]),
+            ("it has ended", unknown, "", ("", grace, done), &own, &[]),
+            ("the node is given up", unknown, off, ("", grace, runs), &own, &[]),
+            ("the node has another taint", unknown, other, ("", grace, runs), &own, silent),
+            ("it is being deleted", up, "", (&*soon, grace, runs), &own, &[]),
+            ("it is being deleted, on a silent node", unknown, "", (&soon, grace, runs), &own, silent),
+            ("its deletion is overdue", up, "", (&overdue, grace, runs), &own, late),
+            ("overdue, on a silent node", unknown, "", (&overdue, grace, runs), &own, late),
+            ("overdue, on a node that is given up", unknown, off, (&overdue, grace, runs), &own, &[]),
+            ("overdue, the taint on a node that answers", up, off, (&overdue, grace, runs), &own, late),
+            ("overdue, and the flag leaves no grace", up, "", (&overdue, grace, runs), &none, &[]),
+            ("overdue, and of itself without grace", up, "", (&overdue, no_grace, runs), &own, late),
+            ("overdue, and has ended", unknown, "", (&overdue, grace, done), &own, late),
+            ("overdue, and never started", up, "", (&overdue, grace, pending), &own, &[]),
+            ("held by a finalizer", up, "", (&kept, grace, runs), &own, held),
+            ("held by a finalizer without grace", up, "", (&kept, grace, runs), &none, held),
+            ("overdue, as long as drain waits", up, "", (&overdue, grace, runs), &skips, skipped_late),
+        ] {
+            let mut c = Cluster::new();
+            c.object(&format!(
+                r#"{{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "n"}}, "spec": {{"taints": [{taint}]}},
+                    "status": {{"conditions": [{{"type": "Ready", "status": "{ready}"}}]}}}}"#
+            ));
+            c.pod_of("a", "p", "n", meta, spec, status);
+            assert_notes(title, &c.met(Code::StuckTerminating, options), want);
+        }
     }
 }
