@@ -188,6 +188,13 @@ wire! {
     /// `batch.PodFailurePolicyRule`.
     PodFailurePolicyRule {
         action: str = 1,
+        on_pod_conditions: list(PodFailurePolicyOnPodConditionsPattern) = 3,
+    }
+
+    /// `batch.PodFailurePolicyOnPodConditionsPattern`.
+    PodFailurePolicyOnPodConditionsPattern {
+        type_: str = 1,
+        status: str = 2,
     }
 
     /// `batch.JobStatus`.

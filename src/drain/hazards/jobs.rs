@@ -5,6 +5,7 @@ use crate::drain::note::Note;
 use crate::drain::owners::replaces_after_failed;
 use crate::finding::{Code, Ref, Remedy};
 use crate::snapshot::workload::Detail;
+use crate::wire::apps::{JobSpec, PodFailurePolicyRule};
 
 pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
     let Some(job) = look.snapshot.controller_of(&look.pod.meta).filter(|_| look.is_running()) else { return };
@@ -33,14 +34,133 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
         };
         notes.push(Note::new(Code::IndexOverlap, text).about([Ref::workload(job)]).remedy(remedy));
     }
-    // A deleted pod counts as failed, unless a rule of the failure policy leaves disruptions out.
-    let ignores = spec.pod_failure_policy.as_ref().is_some_and(|p| p.rules.iter().any(|r| r.action == "Ignore"));
     let failed = status.failed.unwrap_or_default();
-    let limit = spec.backoff_limit.unwrap_or(6);
-    if !ignores && failed >= limit && spec.backoff_limit.is_some() {
-        let text = format!(
-            "Job {path} fails when this pod is evicted: it counts as failed, and {failed} of backoffLimit {limit} are used up"
-        );
-        notes.push(Note::new(Code::Downtime, text).about([Ref::workload(job)]));
+    let why = match on_disruption(spec) {
+        Disruption::FailsJob => "its podFailurePolicy says so of disruptions (FailJob)".to_owned(),
+        Disruption::Counts => match spec.backoff_limit {
+            Some(limit) if failed >= limit => {
+                format!("it counts as failed, and {failed} of backoffLimit {limit} are used up")
+            }
+            _ => return,
+        },
+        Disruption::Other => return,
+    };
+    let text = format!("Job {path} fails when this pod is evicted: {why}");
+    notes.push(Note::new(Code::Downtime, text).about([Ref::workload(job)]));
+}
+
+/// What a Job makes of a pod that was evicted.
+enum Disruption {
+    /// One failure more.
+    Counts,
+    /// The Job fails.
+    FailsJob,
+    /// Nothing, or it depends on how the containers end.
+    Other,
+}
+
+/// The first rule that matches decides; an eviction leaves the condition DisruptionTarget. Mirrors
+/// `matchPodFailurePolicy` of `pkg/controller/job/pod_failure_policy.go`.
+fn on_disruption(spec: &JobSpec) -> Disruption {
+    let on_exit_codes = |r: &PodFailurePolicyRule| r.on_pod_conditions.is_empty();
+    let on_target = |r: &PodFailurePolicyRule| {
+        r.on_pod_conditions.iter().any(|c| c.type_ == "DisruptionTarget" && c.status == "True")
+    };
+    let mut rules = spec.pod_failure_policy.iter().flat_map(|p| &p.rules);
+    match rules.find(|r| on_exit_codes(r) || on_target(r)) {
+        None => Disruption::Counts,
+        Some(rule) if on_exit_codes(rule) => Disruption::Other,
+        Some(rule) => match &*rule.action {
+            "FailJob" => Disruption::FailsJob,
+            "Count" => Disruption::Counts,
+            _ => Disruption::Other,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::note::Effect;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::{Cluster, assert_notes, owned_by};
+
+    fn met(code: Code, spec: &str, failed: i32, (meta, status): (&str, &str)) -> Vec<Note> {
+        let mut c = Cluster::new();
+        c.node("n", "{}");
+        c.object(&format!(
+            r#"{{"apiVersion": "batch/v1", "kind": "Job", "metadata": {{"name": "j", "namespace": "a", "uid": "a-Job-j"}},
+                "spec": {{{spec}}}, "status": {{"failed": {failed}}}}}"#
+        ));
+        let owner = owned_by("batch/v1", "Job", "j");
+        c.pod_of("a", "p", "n", &format!("{owner}{meta}"), r#""terminationGracePeriodSeconds": 45"#, status);
+        c.met(code, &DrainOptions::default())
+    }
+
+    const ALIVE: (&str, &str) = ("", "");
+    const LEAVING: (&str, &str) = (r#", "deletionTimestamp": "2026-01-01T00:00:10Z""#, "");
+    const DONE: (&str, &str) = ("", r#""phase": "Succeeded""#);
+
+    #[test]
+    fn jobs_make_new_pods_by_their_policy() {
+        // After the defaults of `batch/v1`: Failed with a podFailurePolicy, else TerminatingOrFailed.
+        let indexed = r#""completionMode": "Indexed""#;
+        let either = format!(r#"{indexed}, "podReplacementPolicy": "TerminatingOrFailed""#);
+        let failed = format!(r#"{indexed}, "podReplacementPolicy": "Failed""#);
+        let rules = format!(r#"{indexed}, "podFailurePolicy": {{"rules": []}}"#);
+        let overlap = &[(Effect::None, "for up to 45 s there are two workers of one index")][..];
+        let ordered = &[(Effect::None, "only when the old one has ended (podReplacementPolicy: Failed)")][..];
+        let by_rules = &[(Effect::None, "only when the old one has ended (it has a podFailurePolicy)")][..];
+        for (title, spec, pod, overlaps, waits) in [
+            ("indexed, by default", indexed, ALIVE, overlap, &[][..]),
+            ("indexed, as it terminates", &*either, ALIVE, overlap, &[]),
+            ("indexed, once it has ended", &*failed, ALIVE, &[], ordered),
+            ("indexed, with a failure policy", &*rules, ALIVE, &[], by_rules),
+            ("not indexed", "", ALIVE, &[], &[]),
+            ("not indexed, once it has ended", r#""podReplacementPolicy": "Failed""#, ALIVE, &[], ordered),
+            ("it has ended", indexed, DONE, &[], &[]),
+            ("it is being deleted", indexed, LEAVING, &[], &[]),
+        ] {
+            assert_notes(title, &met(Code::IndexOverlap, spec, 0, pod), overlaps);
+            assert_notes(title, &met(Code::Ordered, spec, 0, pod), waits);
+        }
+    }
+
+    #[test]
+    fn an_eviction_may_fail_a_job() {
+        // A Job fails with more failures than backoffLimit, and an eviction is one, unless a rule says otherwise.
+        let rule = |rules: &[(&str, &str)]| {
+            let on = |on: &str| match on {
+                "exit" => r#""onExitCodes": {"operator": "In", "values": [42]}"#.to_owned(),
+                "no target" => r#""onPodConditions": [{"type": "DisruptionTarget", "status": "False"}]"#.to_owned(),
+                kind => format!(r#""onPodConditions": [{{"type": "{kind}", "status": "True"}}]"#),
+            };
+            let rules: Vec<String> =
+                rules.iter().map(|(action, of)| format!(r#"{{"action": "{action}", {}}}"#, on(of))).collect();
+            format!(r#""backoffLimit": 2, "podFailurePolicy": {{"rules": [{}]}}"#, rules.join(", "))
+        };
+        let limit = r#""backoffLimit": 2"#;
+        let used_up = &[(
+            Effect::None,
+            "Job a/j fails when this pod is evicted: it counts as failed, and 2 of backoffLimit 2",
+        )][..];
+        let by_rule = &[(Effect::None, "Job a/j fails when this pod is evicted: its podFailurePolicy says so")][..];
+        for (title, spec, failed, pod, want) in [
+            ("one is left", limit, 1, ALIVE, &[][..]),
+            ("none is left", limit, 2, ALIVE, used_up),
+            ("no limit is told", "", 9, ALIVE, &[]),
+            ("disruptions do not count", &*rule(&[("Ignore", "DisruptionTarget")]), 2, ALIVE, &[]),
+            ("disruptions count", &rule(&[("Count", "DisruptionTarget")]), 2, ALIVE, used_up),
+            ("disruptions fail it", &rule(&[("FailJob", "DisruptionTarget")]), 0, ALIVE, by_rule),
+            ("another condition fails it", &rule(&[("FailJob", "ConfigIssue")]), 0, ALIVE, &[]),
+            ("another condition does not count", &rule(&[("Ignore", "ConfigIssue")]), 2, ALIVE, used_up),
+            ("the condition is to be absent", &rule(&[("Ignore", "no target")]), 2, ALIVE, used_up),
+            ("exit codes decide first", &rule(&[("FailJob", "exit"), ("FailJob", "DisruptionTarget")]), 2, ALIVE, &[]),
+            ("the first that matches", &rule(&[("Ignore", "DisruptionTarget"), ("FailJob", "exit")]), 2, ALIVE, &[]),
+            ("it has ended", limit, 2, DONE, &[]),
+            ("it is being deleted", limit, 2, LEAVING, &[]),
+        ] {
+            assert_notes(title, &met(Code::Downtime, spec, failed, pod), want);
+        }
     }
 }
