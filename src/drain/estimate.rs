@@ -20,7 +20,8 @@ impl Estimate {
     /// The estimate of a drain that was simulated.
     pub fn new(ground: &Ground<'_>, candidates: &[Candidate], run: &NodeRun) -> Self {
         let going = || run.attempts.iter().filter(|a| a.step.is_some()).filter_map(|a| candidates.get(a.candidate));
-        let grace = going().map(|c| ground.options.grace(&c.pod)).max().unwrap_or_default();
+        let running = going().filter(|c| !c.pod.is_finished());
+        let grace = running.map(|c| ground.options.grace(&c.pod)).max().unwrap_or_default();
         let mut basis = vec![format!("every pod uses its grace period (up to {})", duration_words(grace))];
         if run.steps > 1 {
             let observed: Vec<i64> =

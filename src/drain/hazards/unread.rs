@@ -1,13 +1,15 @@
 //! Lists that may not be read: what depends on them is not known, and never called good.
 
 use super::Look;
+use crate::budget::evict;
 use crate::drain::note::{Effect, Note};
 use crate::finding::Code;
 use crate::snapshot::coverage::Outcome;
 use crate::snapshot::{Kind, Snapshot};
 
 pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
-    if look.is_running() && !look.options.disable_eviction && is_hidden(look.snapshot, Kind::PodDisruptionBudget) {
+    let asks = !look.options.disable_eviction && !evict::ignores_budgets(look.pod);
+    if asks && is_hidden(look.snapshot, Kind::PodDisruptionBudget) {
         let text = "the budgets could not be read: whether one refuses the eviction is not known";
         notes.push(Note::new(Code::NotJudged, text).effect(Effect::Unknown));
     }
@@ -16,4 +18,40 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
 /// Whether there may be objects of a kind that are not shown.
 pub fn is_hidden(snapshot: &Snapshot, kind: Kind) -> bool {
     matches!(snapshot.coverage.of(kind), Outcome::Forbidden(_) | Outcome::Failed(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::{Cluster, assert_notes};
+
+    #[test]
+    fn budgets_that_cannot_be_read_leave_evictions_open() {
+        let list = |outcome: &str| {
+            format!(
+                r#"{{"apiVersion": "kubectl-pdb/v1", "kind": "Snapshot", "read": [{{"resource": "poddisruptionbudgets.policy", "outcome": "{outcome}"}}]}}"#
+            )
+        };
+        let evicts = DrainOptions::default();
+        let deletes = DrainOptions { disable_eviction: true, ..DrainOptions::default() };
+        let gone = r#""deletionTimestamp": "2026-01-01T00:00:10Z""#;
+        let open = &[(Effect::Unknown, "the budgets could not be read")][..];
+        for (title, outcome, meta, status, options, want) in [
+            ("forbidden", "forbidden", "", "", &evicts, open),
+            ("failed", "failed", "", "", &evicts, open),
+            ("read", "read", "", "", &evicts, &[][..]),
+            ("no budget is asked", "forbidden", "", "", &deletes, &[]),
+            // What canIgnorePDB of the eviction endpoint lets go without asking one.
+            ("it has not started", "forbidden", "", r#""phase": "Pending""#, &evicts, &[]),
+            ("it has ended", "forbidden", "", r#""phase": "Failed""#, &evicts, &[]),
+            ("it is being deleted", "forbidden", gone, "", &evicts, &[]),
+        ] {
+            let mut c = Cluster::new();
+            c.object(&list(outcome));
+            c.node("n", "{}");
+            c.pod_of("a", "p", "n", meta, "", status);
+            assert_notes(title, &c.met(Code::NotJudged, options), want);
+        }
+    }
 }
