@@ -26,7 +26,7 @@ pub fn of_pending(choice: &mut Choice, pod: &mut Value) {
             pod["spec"]["volumes"] = json!([{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec":
                 {"accessModes": ["ReadWriteOnce"], "storageClassName": "wait", "resources": {"requests": {"storage": "1Gi"}}}}}}]);
         }
-        10..12 => {
+        10..14 => {
             // Needs a feature that only some kubelets declare.
             pod["spec"]["containers"][0]["restartPolicy"] = json!("Never");
             pod["spec"]["containers"][0]["restartPolicyRules"] =
@@ -113,7 +113,8 @@ fn container(cpu: &str) -> Value {
 /// Nodes of which something is unusual.
 pub fn of_node(choice: &mut Choice, node: &mut Value, purpose: Purpose) {
     let odd = choice.number(0, 99);
-    if odd % 2 == 0 {
+    // Few, so that the pods that need it are refused by most.
+    if odd % 16 == 0 {
         node["status"]["declaredFeatures"] = json!(["RestartAllContainersOnContainerExits"]);
     }
     match odd {
