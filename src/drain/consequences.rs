@@ -11,7 +11,9 @@ use super::simulate::Attempt;
 use super::world::World;
 use crate::budget::Judgement;
 use crate::finding::{Code, Ref, Remedy, Severity};
+use crate::pending::report::explained;
 use crate::sched::filters::node_affinity;
+use crate::shell::Kubectl;
 use crate::snapshot::Str;
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, VolumeSource};
@@ -168,7 +170,9 @@ pub fn after(
         let words = placement::first_sentence(words);
         let text = format!("the pod that replaces it fits on no other node: {words}");
         let severity = if pinned.is_empty() { Severity::Error } else { Severity::Warning };
-        notes.push(Note::new(Code::ReplacementUnschedulable, text).severity(severity));
+        let mut note = Note::new(Code::ReplacementUnschedulable, text).severity(severity);
+        note.remedies = world.replacement_of(a.actor).map(|new| cures(ground, world, &new.pod)).unwrap_or_default();
+        notes.push(note);
     } else if replacement.is_none() {
         notes.extend(pinned);
     }
@@ -199,6 +203,21 @@ pub fn after(
     }
     notes.extend(downtime(ground, c, drained));
     notes
+}
+
+/// So many cures of a pod without a place are told.
+const CURES: usize = 2;
+
+/// What would let a new pod fit beside the nodes that are drained, tried with the filters.
+fn cures(ground: &Ground<'_>, world: &World<'_>, new: &Arc<Pod>) -> Vec<Remedy> {
+    if world.is_quick() {
+        return Vec::new();
+    }
+    let owner = ground.snapshot.top_controller_of(&new.meta);
+    let (_, findings) = explained(new, owner, &world.state, &Kubectl::of(ground.snapshot), true);
+    // The cordon is the drain's own.
+    let others = findings.into_iter().filter(|f| f.code != Code::Cordoned);
+    others.flat_map(|f| f.remedies).filter(|r| r.verified).take(CURES).collect()
 }
 
 fn uncreated(ground: &Ground<'_>, pod: &Pod, why: &str) -> Note {

@@ -85,6 +85,11 @@ impl<'g> World<'g> {
         Self { finder: Some((finder, Vec::new())), ..Self::new(ground) }
     }
 
+    /// Whether any node that takes a pod will do for it.
+    pub fn is_quick(&self) -> bool {
+        self.finder.is_some()
+    }
+
     /// Everybody who takes part.
     pub fn actors(&self) -> &[Actor] {
         &self.actors

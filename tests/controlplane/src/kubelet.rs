@@ -114,7 +114,8 @@ fn finish(api: &Api, pod: &Value) -> Result<()> {
     api.delete(&path(pod), 0)
 }
 
-fn path(pod: &Value) -> String {
+/// Where the API has it.
+pub fn path(pod: &Value) -> String {
     let key = key(pod);
     let (namespace, name) = key.split_once('/').unwrap_or_default();
     format!("/api/v1/namespaces/{namespace}/pods/{name}")

@@ -9,10 +9,11 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::Settings;
+use crate::api::{Api, refused};
 use crate::cases;
 use crate::generate::drain::{Scene, scene};
 use crate::judge::{self, Tally};
-use crate::kubelet::{Kubelet, set_health};
+use crate::kubelet::{self, Kubelet, set_health};
 use crate::load::load;
 use crate::objects::Health;
 use crate::plane::{Controllers, Options, Plane};
@@ -78,7 +79,7 @@ fn disturb(plane: &Plane, scene: &Scene) -> Result<()> {
     let list = plane.api.get("/api/v1/pods")?;
     let running: Vec<&Value> = items(&list).iter().filter(|pod| pod["status"]["phase"] == "Running").collect();
     for pod in scene.crash.iter().filter_map(|n| running.get(*n)) {
-        set_health(&plane.api, pod, Health::Crashing)?;
+        crash(&plane.api, &kubelet::path(pod))?;
     }
     for (path, replicas) in &scene.scale {
         plane.api.merge(path, &json!({"spec": {"replicas": replicas}}))?;
@@ -90,6 +91,16 @@ fn disturb(plane: &Plane, scene: &Scene) -> Result<()> {
         plane.api.create(&format!("/api/v1/namespaces/{namespace}/resourcequotas"), &quota)?;
     }
     Ok(())
+}
+
+/// Lets a pod crash, also where the kubelet writes its status at the same time.
+fn crash(api: &Api, path: &str) -> Result<()> {
+    loop {
+        match set_health(api, &api.get(path)?, Health::Crashing) {
+            Err(error) if refused(&error, 409) => {}
+            done => return done,
+        }
+    }
 }
 
 /// Everything whose change means that something still moves.
