@@ -114,6 +114,7 @@ pub fn replaces_after_failed(job: &JobSpec) -> bool {
     }
 }
 
+/// How many pods it wants. Mirrors `manageJob` of `pkg/controller/job/job_controller.go` for Jobs.
 fn wanted(workload: &Workload) -> Option<i64> {
     match &workload.detail {
         Detail::Job(j) => {
@@ -122,8 +123,14 @@ fn wanted(workload: &Workload) -> Option<i64> {
                 return Some(0);
             }
             let parallel = i64::from(spec.parallelism.unwrap_or(1));
-            let left = spec.completions.map(|c| i64::from(c) - i64::from(status.succeeded.unwrap_or_default()));
-            Some(left.map_or(parallel, |left| left.min(parallel)).max(0))
+            let succeeded = i64::from(status.succeeded.unwrap_or_default());
+            let wanted = match spec.completions {
+                Some(completions) => (i64::from(completions) - succeeded).min(parallel),
+                // A work queue: once one has found it empty, no new ones are made.
+                None if succeeded > 0 => 0,
+                None => parallel,
+            };
+            Some(wanted.max(0))
         }
         _ => workload.replicas().map(i64::from),
     }
@@ -183,5 +190,189 @@ fn create_failure(workload: &Workload) -> Option<String> {
             s.conditions.iter().find(|c| c.type_ == "ReplicaFailure" && c.status == "True").map(|c| c.message.clone())
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::testing::{Cluster, owned_by};
+
+    /// The owner of pod `a/p`.
+    fn owner(c: &Cluster) -> Owner {
+        let snapshot = c.snapshot();
+        let pod = snapshot.pods.named("a", "p").expect("pod a/p");
+        Owners::new(&snapshot).of(pod).expect("its owner").clone()
+    }
+
+    fn object(api_version: &str, kind: &str, spec: &str, status: &str) -> String {
+        format!(
+            r#"{{"apiVersion": "{api_version}", "kind": "{kind}", "metadata": {{"name": "w", "namespace": "a", "uid": "a-{kind}-w"}},
+                "spec": {{{spec}}}, "status": {{{status}}}}}"#
+        )
+    }
+
+    #[test]
+    fn owners_make_new_pods_in_their_own_way() {
+        // After the controllers: a ReplicaSet counts no pod that is being deleted, a StatefulSet needs the name, a Job
+        // heeds podReplacementPolicy. Of a Job: what is still to be done, at most `parallelism` at a time.
+        let (apps, batch, custom) = ("apps/v1", "batch/v1", "x.io/v1");
+        let wants = |n: i64| Some(n);
+        let parallel = r#""podManagementPolicy": "Parallel""#;
+        let (replaced, rules) = (r#""podReplacementPolicy": "Failed""#, r#""podFailurePolicy": {"rules": []}"#);
+        let either = r#""podReplacementPolicy": "TerminatingOrFailed""#;
+        let (five, queue) = (r#""parallelism": 3, "completions": 5"#, r#""parallelism": 3"#);
+        let suspended = r#""parallelism": 3, "completions": 5, "suspend": true"#;
+        let done = |n: u8| format!(r#""succeeded": {n}"#);
+        for (title, api, kind, there, makes, wanted) in [
+            ("a ReplicaSet", apps, "ReplicaSet", Some((r#""replicas": 3"#, "")), Makes::AtOnce, wants(3)),
+            ("without a number", apps, "ReplicaSet", Some(("", "")), Makes::AtOnce, wants(1)),
+            (
+                "a ReplicationController",
+                "v1",
+                "ReplicationController",
+                Some((r#""replicas": 2"#, "")),
+                Makes::AtOnce,
+                wants(2),
+            ),
+            ("a set", apps, "StatefulSet", Some((r#""replicas": 3"#, "")), Makes::InOrder, wants(3)),
+            ("a set in any order", apps, "StatefulSet", Some((parallel, "")), Makes::SameName, wants(1)),
+            ("a Job", batch, "Job", Some((five, "")), Makes::AtOnce, wants(3)),
+            ("a Job, almost done", batch, "Job", Some((five, &*done(4))), Makes::AtOnce, wants(1)),
+            ("a Job, done", batch, "Job", Some((five, &done(5))), Makes::AtOnce, wants(0)),
+            ("a Job that is suspended", batch, "Job", Some((suspended, "")), Makes::AtOnce, wants(0)),
+            ("a work queue", batch, "Job", Some((queue, "")), Makes::AtOnce, wants(3)),
+            ("a work queue that is empty", batch, "Job", Some((queue, &done(1))), Makes::AtOnce, wants(0)),
+            ("a Job, as they terminate", batch, "Job", Some((either, "")), Makes::AtOnce, wants(1)),
+            ("a Job, once they have ended", batch, "Job", Some((replaced, "")), Makes::AfterGone, wants(1)),
+            ("a Job with a failure policy", batch, "Job", Some((rules, "")), Makes::AfterGone, wants(1)),
+            ("a DaemonSet", apps, "DaemonSet", Some(("", "")), Makes::Never, None),
+            ("a ReplicaSet that is not there", apps, "ReplicaSet", None, Makes::AtOnce, None),
+            ("a Job that is not there", batch, "Job", None, Makes::AtOnce, None),
+            ("a set that is not there", apps, "StatefulSet", None, Makes::SameName, None),
+            ("a DaemonSet that is not there", apps, "DaemonSet", None, Makes::Never, None),
+            ("a node", "v1", "Node", None, Makes::Never, None),
+            ("another kind", custom, "Engine", Some(("", "")), Makes::AfterGone, None),
+            ("another kind that is not there", custom, "Engine", None, Makes::AfterGone, None),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            if let Some((spec, status)) = there {
+                c.object(&object(api, kind, spec, status));
+            }
+            let meta = owned_by(api, kind, "w");
+            c.pod_of("a", "p", "n", &meta, "", "");
+            c.pod_of("a", "done", "n", &meta, "", r#""phase": "Succeeded""#);
+            let going = format!(r#"{meta}, "deletionTimestamp": "2026-01-01T00:00:10Z""#);
+            c.pod_of("a", "going", "n", &going, "", "");
+            let owner = owner(&c);
+            assert_eq!((owner.makes, owner.wanted, owner.live), (makes, wanted, 1), "{title}");
+        }
+    }
+
+    #[test]
+    fn start_up_is_the_middle_of_what_pods_took() {
+        let at =
+            |seconds: i64| format!("2026-01-01T{:02}:{:02}:{:02}Z", seconds / 3600, seconds / 60 % 60, seconds % 60);
+        let status = |scheduled: bool, ready: &str, took: i64, restarts: u8| {
+            let from = at(0);
+            let scheduled = if scheduled {
+                format!(r#"{{"type": "PodScheduled", "status": "True", "lastTransitionTime": "{from}"}}, "#)
+            } else {
+                String::new()
+            };
+            format!(
+                r#""startTime": "{from}", "conditions": [{scheduled}{{"type": "Ready", "status": "{ready}", "lastTransitionTime": "{}"}}],
+                   "containerStatuses": [{{"name": "c", "restartCount": {restarts}}}]"#,
+                at(took)
+            )
+        };
+        let ready = |took: i64| status(true, "True", took, 0);
+        for (title, pods, want) in [
+            ("one", vec![ready(7)], Some(7)),
+            ("the middle of three", vec![ready(30), ready(5), ready(7)], Some(7)),
+            ("the longer of two", vec![ready(4), ready(8)], Some(8)),
+            ("less than a second", vec![ready(0)], Some(1)),
+            ("almost an hour", vec![ready(3599)], Some(3599)),
+            ("a day later, or so", vec![ready(3600)], None),
+            ("since it was started", vec![status(false, "True", 9, 0)], Some(9)),
+            ("not Ready", vec![status(true, "False", 7, 0)], None),
+            ("started again", vec![status(true, "True", 7, 1), ready(3)], Some(3)),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            for (i, status) in pods.iter().enumerate() {
+                let name = if i == 0 { "p".to_owned() } else { format!("p{i}") };
+                c.pod_of("a", &name, "n", &owned_by("apps/v1", "ReplicaSet", "w"), "", status);
+            }
+            assert_eq!(owner(&c).startup, want, "{title}");
+        }
+    }
+
+    #[test]
+    fn new_pods_that_cannot_become_ready_are_known_by_the_newest() {
+        // Pods in the order in which they were made; the name of the one that speaks for new ones.
+        let state = |ready: bool, state: &str| {
+            let is = if ready { "True" } else { "False" };
+            format!(
+                r#""conditions": [{{"type": "Ready", "status": "{is}"}}],
+                   "containerStatuses": [{{"name": "c", "ready": {ready}, "state": {{{state}}}}}]"#
+            )
+        };
+        let good = state(true, r#""running": {}"#);
+        let crashes = state(false, r#""waiting": {"reason": "CrashLoopBackOff"}"#);
+        let starts = state(false, r#""waiting": {"reason": "ContainerCreating"}"#);
+        let gone = crashes.clone() + r#", "phase": "Failed""#;
+        let ready = r#""conditions": [{"type": "Ready", "status": "False"}]"#.to_owned();
+        let (same, rolls) = (
+            r#""currentRevision": "v1", "updateRevision": "v1""#,
+            r#""currentRevision": "v1", "updateRevision": "v2""#,
+        );
+        for (title, kind, status, pods, want) in [
+            ("the newest crashes", "ReplicaSet", "", vec![("v1", &good), ("v1", &crashes)], Some("p1")),
+            ("an older one crashes", "ReplicaSet", "", vec![("v1", &crashes), ("v1", &good)], None),
+            ("all crash", "ReplicaSet", "", vec![("v1", &crashes), ("v1", &crashes)], Some("p")),
+            ("the newest starts", "ReplicaSet", "", vec![("v1", &good), ("v1", &starts)], None),
+            ("the newest has ended", "ReplicaSet", "", vec![("v1", &good), ("v1", &gone)], None),
+            ("its containers say nothing", "ReplicaSet", "", vec![("v1", &good), ("v1", &ready)], None),
+            ("an ordinal of one revision", "StatefulSet", same, vec![("v1", &good), ("v1", &crashes)], None),
+            ("an ordinal of the new revision", "StatefulSet", rolls, vec![("v1", &good), ("v2", &crashes)], Some("p1")),
+            ("an ordinal of the old revision", "StatefulSet", rolls, vec![("v2", &good), ("v1", &crashes)], None),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            c.object(&object("apps/v1", kind, "", status));
+            for (i, (revision, status)) in pods.iter().enumerate() {
+                let name = if i == 0 { "p".to_owned() } else { format!("p{i}") };
+                let meta = format!(
+                    r#""labels": {{"controller-revision-hash": "{revision}"}}, "creationTimestamp": "2025-12-31T00:00:0{i}Z", {}"#,
+                    owned_by("apps/v1", kind, "w")
+                );
+                c.pod_of("a", &name, "n", &meta, "", status);
+            }
+            let why = owner(&c).never_ready;
+            let who = why.as_deref().and_then(|w| w.split_once(" is not Ready (")).map(|(who, _)| who);
+            assert_eq!(who, want, "{title}: {why:?}");
+        }
+    }
+
+    #[test]
+    fn an_owner_tells_why_it_cannot_create_pods() {
+        let (failure, other) = ("ReplicaFailure", "Other");
+        for (api, kind, of, status, want) in [
+            ("apps/v1", "ReplicaSet", failure, "True", Some("exceeded quota")),
+            ("v1", "ReplicationController", failure, "True", Some("exceeded quota")),
+            ("apps/v1", "ReplicaSet", failure, "False", None),
+            ("apps/v1", "ReplicaSet", other, "True", None),
+            ("apps/v1", "StatefulSet", failure, "True", None),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            let conditions =
+                format!(r#""conditions": [{{"type": "{of}", "status": "{status}", "message": "exceeded quota"}}]"#);
+            c.object(&object(api, kind, "", &conditions));
+            c.pod_of("a", "p", "n", &owned_by(api, kind, "w"), "", "");
+            assert_eq!(owner(&c).create_failure.as_deref(), want, "{kind} {of} {status}");
+        }
     }
 }
