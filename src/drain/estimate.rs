@@ -39,3 +39,83 @@ impl Estimate {
         Self { steps: run.steps, seconds: run.ended - run.began, basis: basis.join("; ") }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Selection;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::simulate::drain;
+    use crate::drain::testing::{Cluster, owned_by};
+
+    /// The estimate of a drain of node `n`: pods by their grace, metadata and status; a budget with this rule, if any.
+    fn estimate(pods: &[(i64, &str, &str)], rule: Option<&str>, grace_period: i64) -> Estimate {
+        let mut c = Cluster::new();
+        ["n", "m"].iter().for_each(|n| c.node(n, "{}"));
+        c.add("apps/v1", "ReplicaSet", "a", "web", &format!(r#"{{"replicas": {}}}"#, pods.len()));
+        if let Some(rule) = rule {
+            c.synced_budget("a", "b", &format!(r#"{{"maxUnavailable": {rule}, "selector": {{}}}}"#));
+        }
+        for (i, (grace, meta, status)) in pods.iter().enumerate() {
+            let meta = format!("{}{meta}", owned_by("apps/v1", "ReplicaSet", "web"));
+            c.pod_of(
+                "a",
+                &format!("web-{i}"),
+                "n",
+                &meta,
+                &format!(r#""terminationGracePeriodSeconds": {grace}"#),
+                status,
+            );
+        }
+        let snapshot = c.snapshot();
+        let (selection, options) =
+            (Selection::new(&snapshot), DrainOptions { grace_period, ..DrainOptions::default() });
+        let ground = Ground::new(&snapshot, &selection, &options);
+        let candidates = ground.candidates("n");
+        let (_, runs) = drain(&ground, &[("n".into(), &candidates)]);
+        Estimate::new(&ground, &candidates, &runs[0])
+    }
+
+    #[test]
+    fn a_drain_takes_grace_start_up_and_retries() {
+        // With a budget of one, the second pod goes at the first retry (every 5 s) after the new pod is Ready. It is
+        // made and placed at once: Ready after 10 s as a guess, or after the 12 s that its pods took.
+        let took_12 = r#""conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": "2025-12-31T00:00:00Z"},
+            {"type": "Ready", "status": "True", "lastTransitionTime": "2025-12-31T00:00:12Z"}]"#;
+        let done = r#""phase": "Succeeded""#;
+        let keeps = r#", "finalizers": ["x.io/keep"]"#;
+        let grace = |s: i64| format!("every pod uses its grace period (up to {s} s)");
+        let guess = "new pods take 10 s to start, as nothing tells; kubectl tries again every 5 s";
+        let seen = "new pods start as its pods did (up to 12 s); kubectl tries again every 5 s";
+        let hangs = "then it hangs on what stays";
+        for (title, pods, rule, flag, steps, seconds, basis) in [
+            ("nothing to do", &[][..], None, -1, 0, 0, grace(0)),
+            ("the longest grace", &[(7, "", ""), (40, "", "")], None, -1, 1, 40, grace(40)),
+            ("the flag's grace", &[(7, "", ""), (40, "", "")], None, 20, 1, 20, grace(20)),
+            ("one that has ended takes none", &[(7, "", ""), (50, "", done)], None, -1, 1, 7, grace(7)),
+            ("a finalizer is not waited out", &[(7, keeps, "")], None, -1, 1, 7, grace(7)),
+            (
+                "one after the other",
+                &[(3, "", ""), (3, "", "")],
+                Some("1"),
+                -1,
+                2,
+                13,
+                format!("{}; {guess}", grace(3)),
+            ),
+            (
+                "as its pods started",
+                &[(3, "", took_12), (3, "", took_12)],
+                Some("1"),
+                -1,
+                2,
+                18,
+                format!("{}; {seen}", grace(3)),
+            ),
+            ("never", &[(3, "", "")], Some("0"), -1, 0, 0, format!("{}; {hangs}", grace(0))),
+        ] {
+            let got = estimate(pods, rule, flag);
+            assert_eq!(got, Estimate { steps, seconds, basis }, "{title}");
+        }
+    }
+}

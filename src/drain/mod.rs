@@ -247,3 +247,43 @@ fn general(request: &Request, nodes: &[NodePlan], order: &Order) -> Vec<Finding>
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::testing::Cluster;
+
+    #[test]
+    fn a_node_that_does_not_answer_is_told() {
+        // Without grace, or with the taint of a node that is off, its pods go all the same.
+        let off = r#"{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}"#;
+        let stays = (Severity::Error, "none of its 1 pods is gone by a drain alone");
+        let goes = (Severity::Warning, "taken off the API without its kubelet's word");
+        for (title, ready, taint, grace_period, want) in [
+            ("it answers", "True", "", -1, None),
+            ("it is not Ready", "False", "", -1, Some((stays, "is not Ready"))),
+            ("it is not heard of", "Unknown", "", -1, Some((stays, "is not heard of any more"))),
+            ("no grace is left", "Unknown", "", 0, Some((goes, "is not heard of any more"))),
+            ("it is given up", "Unknown", off, -1, Some((goes, "is not heard of any more"))),
+        ] {
+            let mut c = Cluster::new();
+            c.object(&format!(
+                r#"{{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "n"}}, "spec": {{"taints": [{taint}]}},
+                    "status": {{"conditions": [{{"type": "Ready", "status": "{ready}"}}]}}}}"#
+            ));
+            c.pod_of("a", "p", "n", "", "", "");
+            let snapshot = c.snapshot();
+            let (selection, options) =
+                (Selection::new(&snapshot), DrainOptions { grace_period, ..DrainOptions::default() });
+            let ground = Ground::new(&snapshot, &selection, &options);
+            let found = node_findings(&snapshot.nodes[0], &ground.candidates("n"));
+            assert_eq!(found.len(), usize::from(want.is_some()), "{title}: {found:?}");
+            if let (Some(((severity, words), state)), [f]) = (want, &found[..]) {
+                assert!(
+                    f.severity == severity && f.message.contains(words) && f.message.contains(state),
+                    "{title}: {f:?}"
+                );
+            }
+        }
+    }
+}

@@ -56,3 +56,58 @@ fn asked(ground: &Ground<'_>, round: &[&Drainable<'_>]) -> Sum {
     }
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Selection;
+    use crate::drain::ground::Candidate;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::{Cluster, owned_by};
+
+    #[test]
+    fn rounds_are_halved_until_the_other_nodes_have_room() {
+        // Nodes have 4 cpu, 8Gi and room for 110 pods; those of the round hold one pod each.
+        let (set, daemon) = (owned_by("apps/v1", "ReplicaSet", "web"), owned_by("apps/v1", "DaemonSet", "netd"));
+        let (cpu2, cpu3) = (r#""cpu": "2""#, r#""cpu": "3""#);
+        let (gi3, gi6) = (r#""memory": "3Gi""#, r#""memory": "6Gi""#);
+        let (open, cordoned) = ("{}", r#"{"unschedulable": true}"#);
+        let done = r#""phase": "Succeeded""#;
+        for (title, round, asks, meta, status, others, want) in [
+            // Two ask for 4 cpu and two empty nodes have 8.
+            ("there is room", 2, cpu2, &*set, "", &[open, open][..], &[2][..]),
+            // Three ask for 6 cpu, one empty node has 4; then 4 - 2 on each node of the other half besides.
+            ("half by half", 3, cpu2, &set, "", &[open], &[1, 2]),
+            // Five ask for 10 of 4; then two for 4 of 4 + 3 * 2, and three for 6 of 4 + 2 * 2.
+            ("five", 5, cpu2, &set, "", &[open], &[2, 3]),
+            // Four ask for 12 of 0, two for 6 of 2 * 1, and one alone is a round whatever it asks for.
+            ("one by one", 4, cpu3, &set, "", &[], &[1, 1, 1, 1]),
+            ("memory that is there", 2, gi3, &set, "", &[open], &[2]),
+            ("memory that is not there", 2, gi6, &set, "", &[open], &[1, 1]),
+            ("no room on a cordoned node", 2, cpu2, &set, "", &[cordoned], &[1, 1]),
+            ("no new pods without a controller", 2, cpu2, "", "", &[], &[2]),
+            ("no new pods of a DaemonSet", 2, cpu2, &daemon, "", &[], &[2]),
+            ("no new pods for what has ended", 2, cpu2, &set, done, &[], &[2]),
+        ] {
+            let mut c = Cluster::new();
+            c.add("apps/v1", "DaemonSet", "a", "netd", "{}");
+            let container = format!(r#"{{"name": "c", "resources": {{"requests": {{{asks}}}}}}}"#);
+            let names: Vec<String> = (0..round).map(|i| format!("n{i}")).collect();
+            for name in &names {
+                c.node(name, "{}");
+                c.push_pod(&container, "a", &format!("p-{name}"), name, (meta, "", status));
+            }
+            others.iter().enumerate().for_each(|(i, spec)| c.node(&format!("other{i}"), spec));
+            let snapshot = c.snapshot();
+            let (selection, options) = (Selection::new(&snapshot), DrainOptions::default());
+            let ground = Ground::new(&snapshot, &selection, &options);
+            let lists: Vec<Vec<Candidate>> = names.iter().map(|n| ground.candidates(n)).collect();
+            let nodes: Vec<Drainable<'_>> =
+                names.iter().zip(&lists).map(|(n, c)| Drainable { node: (&**n).into(), candidates: c }).collect();
+            let rounds = split(&ground, nodes.iter().collect());
+            assert_eq!(rounds.iter().map(Vec::len).collect::<Vec<_>>(), want, "{title}");
+            let all: Vec<&str> = rounds.iter().flatten().map(|n| &**n).collect();
+            assert_eq!(all, names, "{title}");
+        }
+    }
+}

@@ -261,4 +261,34 @@ mod tests {
         let took = |runs: &[NodeRun]| runs.iter().map(|r| r.ended - r.began).collect::<Vec<_>>();
         assert_eq!((took(&runs), took(&again)), (vec![40], vec![40]));
     }
+
+    #[test]
+    fn a_webhook_that_is_down_refuses_the_request_that_it_sees() {
+        // With --disable-eviction kubectl's DELETE is asked about; else only the kubelet's, once the pod has been let go.
+        for (rule, disable_eviction, let_go, ends) in [
+            (r#""operations": ["CREATE"], "resources": ["pods/eviction"]"#, false, false, true),
+            (r#""operations": ["CREATE"], "resources": ["pods/eviction"]"#, true, true, true),
+            (r#""operations": ["DELETE"], "resources": ["pods"]"#, false, true, false),
+            (r#""operations": ["DELETE"], "resources": ["pods"]"#, true, false, true),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n0", "{}");
+            c.add("v1", "Service", "sys", "other", "{}");
+            c.object(&format!(
+                r#"{{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+                    "metadata": {{"name": "w"}}, "webhooks": [{{"name": "w.x.io",
+                    "rules": [{{{rule}, "apiGroups": [""], "apiVersions": ["v1"]}}],
+                    "clientConfig": {{"service": {{"namespace": "sys", "name": "gone"}}}}}}]}}"#
+            ));
+            c.pod_of("a", "p", "n0", "", "", "");
+            let snapshot = c.snapshot();
+            let (selection, options) =
+                (Selection::new(&snapshot), DrainOptions { disable_eviction, ..DrainOptions::default() });
+            let ground = Ground::new(&snapshot, &selection, &options);
+            let candidates = ground.candidates("n0");
+            let (_, runs) = drain(&ground, &[("n0".into(), &candidates)]);
+            let got: Vec<(bool, bool)> = runs[0].attempts.iter().map(|a| (a.step.is_some(), a.ends)).collect();
+            assert_eq!(got, [(let_go, ends)], "{rule} {disable_eviction}");
+        }
+    }
 }
