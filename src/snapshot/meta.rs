@@ -75,6 +75,7 @@ pub const KEPT_ANNOTATIONS: &[&str] = &[
     "reloader.stakater.com/",
     "configmap.reloader.stakater.com/",
     "secret.reloader.stakater.com/",
+    "secretproviderclass.reloader.stakater.com/",
     "scheduler.alpha.kubernetes.io/",
     "storageclass.kubernetes.io/is-default-class",
     "volume.beta.kubernetes.io/storage-class",

@@ -33,8 +33,7 @@ fn asks(w: &Workload) -> Option<String> {
     all.find(|(key, value)| {
         // On a workload, `ignore` and `match` ask for nothing, and others only say how; Reloader itself notes its last.
         let Some((domain, what)) = key.split_once('/') else { return false };
-        let kind = domain.strip_suffix(DOMAIN);
-        matches!(kind, Some("" | "configmap." | "secret." | "secretproviderclass."))
+        domain.ends_with(DOMAIN)
             && match what {
                 "auto" | "search" => &***value == "true",
                 "reload" => !value.is_empty(),
@@ -72,6 +71,15 @@ mod tests {
             ("switched off", set, (auto, "false"), false, "", info, &[]),
             ("for ConfigMaps", set, ("configmap.reloader.stakater.com/auto", on), false, "", warning, some),
             ("for Secrets", set, ("secret.reloader.stakater.com/auto", on), false, "", warning, some),
+            (
+                "for secrets of a provider",
+                set,
+                ("secretproviderclass.reloader.stakater.com/auto", on),
+                false,
+                "",
+                warning,
+                some,
+            ),
             ("by search", set, ("reloader.stakater.com/search", on), false, "", warning, some),
             ("by name", set, ("configmap.reloader.stakater.com/reload", "web,db"), false, "", warning, named),
             ("of a ConfigMap that is looked for", set, ("reloader.stakater.com/match", on), false, "", info, &[]),
