@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn what_flags_destroy_is_told() {
-        let scratch = r#""volumes": [{"name": "t", "emptyDir": {}}, {"name": "k", "secret": {"secretName": "s"}}, {"name": "u", "emptyDir": {}}]"#;
-        let secret = r#""volumes": [{"name": "k", "secret": {"secretName": "s"}}]"#;
+        let scratch = r#""volumes": [{"name": "t", "emptyDir": {}}, {"name": "k", "persistentVolumeClaim": {"claimName": "s"}}, {"name": "u", "emptyDir": {}}]"#;
+        let claim = r#""volumes": [{"name": "k", "persistentVolumeClaim": {"claimName": "s"}}]"#;
         let (set, lost) = (owned_by("apps/v1", "ReplicaSet", "web"), owned_by("apps/v1", "ReplicaSet", "lost"));
         let daemon = owned_by("apps/v1", "DaemonSet", "netd");
         let lost_daemon = owned_by("apps/v1", "DaemonSet", "lost");
@@ -106,7 +106,7 @@ mod tests {
                 Code::EmptyDir,
                 &[plain("its emptyDir (t, u) is lost with it")][..],
             ),
-            ("other volumes", all, &set, secret, runs, Code::EmptyDir, &[]),
+            ("other volumes", all, &set, claim, runs, Code::EmptyDir, &[]),
             ("scratch data of a pod that has ended", all, &set, scratch, done, Code::EmptyDir, &[]),
             ("no controller", all, "", "", runs, Code::Unmanaged, &[plain("nothing makes a new one once it is gone")]),
             ("no controller, and it has ended", all, "", "", done, Code::Unmanaged, &[]),
