@@ -8,14 +8,14 @@
 //!   cluster  (live API, GET only) ─┐
 //!   file     (List, YAML, stdin)  ─┴─ wire items ──► snapshot   immutable, interned, indexed, with its own `now` and its gaps
 //!                                                       │
-//!                          budget ◄── sched ◄── drain, pending  pure functions: snapshot → facts. No I/O, no clock, no async
+//!                        budget ◄── sched ◄── pending ◄── drain  pure functions: snapshot → facts. No I/O, no clock
 //!                                                       ▼
 //!                                                    report     the JSON contract: plain serde structs
 //!                                                       │
 //!                                    render:  table · wide · json · yaml · name · html
 //! ```
 //!
-//! Imports go one way: wire ← snapshot ← budget ← sched ← drain, pending ← report ← render. Only `cluster` knows the
+//! Imports go one way: wire ← snapshot ← budget ← sched ← pending ← drain ← report ← render. Only `cluster` knows the
 //! network, behind the feature `live`; only `render` knows colour and width. Beside the way stand [`finding`] (the codes
 //! and the shape of what is found), [`change`] (one thing a person could do: its command, its undoing, its proof) and
 //! [`shell`] (lines that can be pasted), [`words`] (lists in words).
