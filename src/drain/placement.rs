@@ -53,11 +53,7 @@ pub fn refusal(state: &State, pod: &Arc<Pod>) -> String {
 
 /// The first sentence of that, for a pod that fits nowhere.
 pub fn first_refusal(state: &State, pod: &Arc<Pod>) -> String {
-    let diagnosis = state.diagnose(pod);
-    if diagnosis.rejection.is_some() {
-        return first_sentence(&message::message(&diagnosis, &state.preempt(pod, &diagnosis))).to_owned();
-    }
-    message::first_sentence(&diagnosis)
+    message::first_sentence(&state.diagnose(pod))
 }
 
 /// The first sentence of the scheduler's words: what refuses the pod, without what preemption adds.

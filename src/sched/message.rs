@@ -15,10 +15,7 @@ pub fn message(diagnosis: &Diagnosis, preemption: &Preemption) -> String {
     if diagnosis.total == 0 {
         return NO_NODES.to_owned();
     }
-    let mut text = match &diagnosis.rejection {
-        Some(status) => format!("0/{} nodes are available: {}.", diagnosis.total, status.words()),
-        None => first_sentence(diagnosis),
-    };
+    let mut text = first_sentence(diagnosis);
     let after = post_filter(diagnosis, preemption);
     if !after.is_empty() {
         let _ = write!(text, " {after}");
@@ -28,6 +25,9 @@ pub fn message(diagnosis: &Diagnosis, preemption: &Preemption) -> String {
 
 /// What the filters said, without what preemption adds.
 pub fn first_sentence(diagnosis: &Diagnosis) -> String {
+    if let Some(status) = &diagnosis.rejection {
+        return format!("0/{} nodes are available: {}.", diagnosis.total, status.words());
+    }
     let absent = diagnosis.total - diagnosis.failures.len() - diagnosis.fits.len();
     let tally = Tally::new(diagnosis.failures.iter().map(|(_, s)| s));
     fit_error(diagnosis.total, tally, absent, diagnosis.left_out.as_ref().map(Status::words).as_deref())

@@ -81,7 +81,7 @@ impl Slot {
             class: info.class,
             priority: pod.priority(),
             terminating: pod.is_terminating(),
-            of_node: pod.is_mirror() || pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet"),
+            of_node: pod.is_of_node(),
             resize_deferred: pod.condition("PodResizePending").is_some_and(|c| &*c.reason == "Deferred"),
             info,
         }

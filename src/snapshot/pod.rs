@@ -413,6 +413,11 @@ impl Pod {
         self.spec.priority.unwrap_or(0)
     }
 
+    /// Whether it belongs to its node: a static pod's mirror, or one of a DaemonSet.
+    pub fn is_of_node(&self) -> bool {
+        self.is_mirror() || self.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet")
+    }
+
     /// Whether it is the mirror of a static pod. Mirrors kubectl's and the kubelet's check of the annotation.
     pub fn is_mirror(&self) -> bool {
         self.meta.annotations.has("kubernetes.io/config.mirror")

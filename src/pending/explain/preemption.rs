@@ -236,7 +236,7 @@ fn cannot_move(f: &Facts<'_>, victims: &[&Arc<PodInfo>], node: NodeId) -> Option
 }
 
 fn is_tied(f: &Facts<'_>, state: &crate::sched::State, pod: &Arc<Pod>, node: NodeId) -> bool {
-    if pod.is_mirror() || pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet") {
+    if pod.is_of_node() {
         return true;
     }
     let bound_to_place = [Plugin::NodeName, Plugin::NodeAffinity, Plugin::VolumeBinding, Plugin::VolumeZone];
