@@ -5,7 +5,7 @@ use crate::finding::{Ref, Remedy};
 use crate::shell::Kubectl;
 use crate::snapshot::budget::{Budget, Rule};
 use crate::snapshot::workload::{Scale, Workload};
-use crate::snapshot::{Autoscaler, Snapshot};
+use crate::snapshot::{HorizontalPodAutoscaler, Snapshot};
 use crate::wire::scalar::IntOrString;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub enum Change {
     /// Sets how many pods a workload wants.
     Scale(Arc<Workload>, i32),
     /// Sets how few pods an autoscaler may keep, and so how many its idle target has.
-    MinReplicas(Arc<Autoscaler>, i32),
+    MinReplicas(Arc<HorizontalPodAutoscaler>, i32),
 }
 
 impl Change {
@@ -44,7 +44,7 @@ impl Change {
                 if let Some(spec) = &mut new.body.spec {
                     spec.min_replicas = Some(*floor);
                 }
-                changed.autoscalers.put(Arc::new(new));
+                changed.horizontal_pod_autoscalers.put(Arc::new(new));
                 if let Some(target) = scale_target(snapshot, autoscaler)
                     && target.replicas().is_some_and(|now| now < *floor)
                 {
@@ -132,7 +132,7 @@ impl Change {
 }
 
 /// The workload that an autoscaler scales, where it is in the input.
-pub fn scale_target<'a>(snapshot: &'a Snapshot, autoscaler: &Autoscaler) -> Option<&'a Arc<Workload>> {
+pub fn scale_target<'a>(snapshot: &'a Snapshot, autoscaler: &HorizontalPodAutoscaler) -> Option<&'a Arc<Workload>> {
     let target = autoscaler.spec.as_ref()?.scale_target_ref.as_ref()?;
     snapshot.workload(&target.kind, autoscaler.meta.ns(), &target.name)
 }

@@ -1,8 +1,8 @@
 //! The command line: what the user typed, and the snapshot it asks for.
 
-use crate::called::Called;
 use crate::commands;
 use crate::error::{Failure, Result};
+use crate::plugin::Called;
 use crate::render::{Format, Screen};
 use crate::report::Need;
 use crate::snapshot::Snapshot;
@@ -45,7 +45,7 @@ pub enum Command {
     ///   allows    a pod may go now
     ///   waits     none may go now, and time can cure it
     ///   never     none may ever go, until somebody changes something
-    ///   inert     it selects no pods: it protects and blocks nothing
+    ///   unused     it selects no pods: it protects and blocks nothing
     ///   broken    it cannot be used as written
     ///   unknown   it could not be judged; never taken as good
     #[command(alias = "st", verbatim_doc_comment)]

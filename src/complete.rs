@@ -1,9 +1,9 @@
 //! Completion: what the shells ask for, kubectl's own completion of plugins, and the names that only the kubeconfig and
 //! the cluster know.
 
-use crate::called::{Called, Plugin};
 #[cfg(feature = "live")]
 use crate::cli::Cli;
+use crate::plugin::{Called, Plugin};
 #[cfg(feature = "live")]
 use crate::{cluster, snapshot::Kind};
 #[cfg(feature = "live")]

@@ -18,11 +18,10 @@
 //! Imports go one way: wire ← snapshot ← budget ← sched ← pending ← drain ← report ← render. Only `cluster` knows the
 //! network, behind the feature `live`; only `render` knows colour and width. Beside the way stand [`finding`] (the codes
 //! and the shape of what is found), [`change`] (one thing a person could do: its command, its undoing, its proof) and
-//! [`shell`] (lines that can be pasted), [`words`] (lists in words).
+//! [`shell`] (lines that can be pasted), [`lists`] (lists in words).
 #![recursion_limit = "512"]
 
 pub mod budget;
-pub mod called;
 pub mod change;
 pub mod cli;
 #[cfg(feature = "live")]
@@ -34,8 +33,10 @@ pub mod duration;
 pub mod error;
 pub mod file;
 pub mod finding;
+pub mod lists;
 pub mod logging;
 pub mod pending;
+pub mod plugin;
 pub mod quota;
 pub mod render;
 pub mod report;
@@ -43,4 +44,3 @@ pub mod sched;
 pub mod shell;
 pub mod snapshot;
 pub mod wire;
-pub mod words;

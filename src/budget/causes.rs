@@ -7,13 +7,13 @@ use super::verdict::{CoveredPod, Facts};
 use super::{operators, remedies};
 use crate::change::{Change, scale_target};
 use crate::finding::{Code, Finding, Ref, Remedy};
+use crate::lists::some;
 use crate::snapshot::Kind;
 use crate::snapshot::age::age;
 use crate::snapshot::coverage::Outcome;
 use crate::snapshot::pod::{Phase, Pod};
 use crate::snapshot::pod_state::why_not_ready;
 use crate::snapshot::selector::LabelSelector;
-use crate::words::some;
 use std::sync::Arc;
 
 fn pod_names<'a>(pods: impl IntoIterator<Item = &'a Arc<Pod>>) -> String {
@@ -90,8 +90,11 @@ pub(super) fn unread_pods(f: &Facts<'_>) -> Option<Finding> {
 pub(super) fn stale(f: &Facts<'_>) -> Option<Finding> {
     let (b, s) = (f.budget, &f.budget.status);
     let message = if evict::is_behind(b) && s.observed_generation.unwrap_or_default() == 0 {
-        let when =
-            b.meta.created.map(|t| format!(" since it was made {} ago", age(t, f.snapshot.now))).unwrap_or_default();
+        let when = b
+            .meta
+            .creation_timestamp
+            .map(|t| format!(" since it was made {} ago", age(t, f.snapshot.now)))
+            .unwrap_or_default();
         format!("the disruption controller has not looked at it{when}; until it has, every eviction is refused (429)")
     } else if evict::is_behind(b) {
         format!(
@@ -290,7 +293,7 @@ fn unhealthy_not_evictable(f: &Facts<'_>) -> Option<Finding> {
 }
 
 fn hpa_floor(f: &Facts<'_>) -> Option<Finding> {
-    for autoscaler in f.snapshot.autoscalers.in_namespace(f.budget.meta.ns()) {
+    for autoscaler in f.snapshot.horizontal_pod_autoscalers.in_namespace(f.budget.meta.ns()) {
         let Some(target) = scale_target(f.snapshot, autoscaler) else { continue };
         let Some(share) = f.ideal.owners.iter().find(|s| Arc::ptr_eq(&s.owner, target)) else { continue };
         let floor = autoscaler.spec.as_ref().and_then(|s| s.min_replicas).unwrap_or(1);

@@ -8,7 +8,7 @@ use super::verdict::Facts;
 use crate::change::{Change, scale_target};
 use crate::finding::Remedy;
 use crate::snapshot::budget::{Budget, Rule};
-use crate::snapshot::{Autoscaler, Snapshot, Str};
+use crate::snapshot::{HorizontalPodAutoscaler, Snapshot, Str};
 use crate::wire::scalar::IntOrString;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub(super) fn zero_by_rule(f: &Facts<'_>) -> Vec<Remedy> {
         let count = i32::try_from(i64::from(share.scale) + more).unwrap_or(i32::MAX);
         let autoscaler = f
             .snapshot
-            .autoscalers
+            .horizontal_pod_autoscalers
             .in_namespace(f.budget.meta.ns())
             .iter()
             .find(|a| scale_target(f.snapshot, a).is_some_and(|t| Arc::ptr_eq(t, &share.owner)));
@@ -124,7 +124,7 @@ pub(super) fn overlap(f: &Facts<'_>, others: &[Str]) -> Vec<Remedy> {
 }
 
 /// A floor of the autoscaler at which the rule allows one.
-pub(super) fn floor(f: &Facts<'_>, autoscaler: &Arc<Autoscaler>, scale: i32) -> Option<Remedy> {
+pub(super) fn floor(f: &Facts<'_>, autoscaler: &Arc<HorizontalPodAutoscaler>, scale: i32) -> Option<Remedy> {
     let enough = |n: &i32| f.ideal.allowed_with(f.budget, i64::from(*n) - i64::from(scale)) > 0;
     let present = autoscaler.spec.as_ref().and_then(|s| s.min_replicas).unwrap_or(1);
     let highest = autoscaler.spec.as_ref().and_then(|s| s.max_replicas).unwrap_or(i32::MAX);

@@ -1,4 +1,4 @@
-//! The verdict of a budget, with its causes: the first that holds of broken, unknown, inert, never, waits, allows.
+//! The verdict of a budget, with its causes: the first that holds of broken, unknown, unused, never, waits, allows.
 
 use super::evict::{self, Eviction};
 use super::expected::{Expected, NoScale};
@@ -24,7 +24,7 @@ pub enum Verdict {
     /// It could not be judged, or the controller has not looked yet.
     Unknown,
     /// It selects no pods.
-    Inert,
+    Unused,
     /// It allows nothing, however healthy the pods become.
     Never,
     /// It allows nothing now, and time can cure that.
@@ -39,7 +39,7 @@ impl Verdict {
         match self {
             Self::Broken => "broken",
             Self::Unknown => "unknown",
-            Self::Inert => "inert",
+            Self::Unused => "unused",
             Self::Never => "never",
             Self::Waits => "waits",
             Self::Allows => "allows",
@@ -198,11 +198,11 @@ fn emptiness(facts: &Facts<'_>) -> Vec<(Verdict, Finding)> {
         return Vec::new();
     }
     if facts.budget.selector == LabelSelector::Nothing {
-        return vec![(Verdict::Inert, causes::selects_nothing(facts))];
+        return vec![(Verdict::Unused, causes::selects_nothing(facts))];
     }
-    let mut all = vec![(Verdict::Inert, causes::no_pods(facts))];
+    let mut all = vec![(Verdict::Unused, causes::no_pods(facts))];
     if !facts.ideal.shrinking.is_empty() {
-        all.push((Verdict::Inert, causes::scaled_down(facts)));
+        all.push((Verdict::Unused, causes::scaled_down(facts)));
     }
     all
 }

@@ -12,9 +12,9 @@ use prost::bytes::Bytes;
 use tower::BoxError;
 use tower::filter::FilterLayer;
 
-use super::answer::{Encoding, Status};
 use super::explain::{self, Facts};
 use super::progress::Observer;
+use super::status::{Encoding, Status};
 use super::target::Target;
 use crate::error::{Failure, Result};
 

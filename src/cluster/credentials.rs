@@ -7,8 +7,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use jiff::Timestamp;
 use kube::config::AuthInfo;
 
+use super::environment::Environment;
 use super::exec::{self, ClusterInfo};
-use super::host::Host;
 use super::kubeconfig::{Exec, User};
 use super::options::ConnectOptions;
 use crate::error::{Failure, Kind, Result};
@@ -99,7 +99,7 @@ pub fn impersonation(user: &User, auth: &mut AuthInfo) -> Result<()> {
 /// # Errors
 /// A file that cannot be read, a method that kubectl has not, either, a plugin that gives nothing.
 pub fn identify(
-    host: &dyn Host,
+    host: &dyn Environment,
     name: &str,
     user: &User,
     cluster: &ClusterInfo,
@@ -138,7 +138,7 @@ pub fn identify(
 }
 
 /// A token that is read from a file again and again goes before one that stands in the kubeconfig, as in client-go.
-fn token(host: &dyn Host, name: &str, user: &User) -> Result<Option<String>> {
+fn token(host: &dyn Environment, name: &str, user: &User) -> Result<Option<String>> {
     let inline = Some(user.token.clone()).filter(|token| !token.is_empty());
     if user.token_file.as_os_str().is_empty() {
         return Ok(inline);
@@ -150,7 +150,7 @@ fn token(host: &dyn Host, name: &str, user: &User) -> Result<Option<String>> {
     }
 }
 
-fn set_certificate(host: &dyn Host, name: &str, user: &User, auth: &mut AuthInfo) -> Result<bool> {
+fn set_certificate(host: &dyn Environment, name: &str, user: &User, auth: &mut AuthInfo) -> Result<bool> {
     let certificate = pem(host, name, "client-certificate", &user.client_certificate_data, &user.client_certificate)?;
     let key = pem(host, name, "client-key", &user.client_key_data, &user.client_key)?;
     match (certificate, key) {
@@ -167,7 +167,7 @@ fn set_certificate(host: &dyn Host, name: &str, user: &User, auth: &mut AuthInfo
 }
 
 /// Base64 of PEM: as it stands in the kubeconfig, or from the file that it names.
-fn pem(host: &dyn Host, name: &str, field: &str, data: &str, path: &Path) -> Result<Option<String>> {
+fn pem(host: &dyn Environment, name: &str, field: &str, data: &str, path: &Path) -> Result<Option<String>> {
     if !data.is_empty() {
         return Ok(Some(data.to_owned()));
     }
@@ -227,7 +227,7 @@ fn unreadable(name: &str, field: &str, path: &Path) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::super::host::fake::Fake;
+    use super::super::environment::fake::Fake;
     use super::*;
 
     fn user(yaml: &str) -> User {

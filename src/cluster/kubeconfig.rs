@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-use super::host::Host;
+use super::environment::Environment;
 use crate::error::{Failure, Result};
 
 /// The merged content of the kubeconfig files.
@@ -191,7 +191,7 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// A file that cannot be read or understood.
-    pub fn load(host: &dyn Host, explicit: Option<&Path>) -> Result<Self> {
+    pub fn load(host: &dyn Environment, explicit: Option<&Path>) -> Result<Self> {
         let mut merged = Self::default();
         for path in paths(host, explicit) {
             match host.read(&path) {
@@ -248,7 +248,7 @@ fn add<T>(
     Ok(())
 }
 
-fn paths(host: &dyn Host, explicit: Option<&Path>) -> Vec<PathBuf> {
+fn paths(host: &dyn Environment, explicit: Option<&Path>) -> Vec<PathBuf> {
     if let Some(path) = explicit {
         return vec![path.to_owned()];
     }
@@ -312,7 +312,7 @@ impl User {
 
 #[cfg(test)]
 mod tests {
-    use super::super::host::fake::Fake;
+    use super::super::environment::fake::Fake;
     use super::*;
 
     fn load(host: &Fake) -> Kubeconfig {

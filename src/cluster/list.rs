@@ -7,10 +7,10 @@ use futures::{StreamExt, TryStreamExt, stream};
 use prost::bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::answer::Encoding;
 use super::client::{Client, Refusal};
-use super::head::ListHead;
+use super::list_meta::ListHead;
 use super::progress::Observer;
+use super::status::Encoding;
 use crate::error::Result;
 
 /// Items of a page: kubectl's own `--chunk-size`.

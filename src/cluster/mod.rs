@@ -7,22 +7,22 @@
 //! Only this module knows kube and tokio. To everything outside it blocks: a thread of its own talks to the server
 //! while the caller's decodes what came before.
 
-mod answer;
 mod client;
 mod credentials;
 mod discovery;
+mod environment;
 mod exec;
 mod explain;
 mod export;
-mod head;
-mod host;
 mod kubeconfig;
 mod list;
+mod list_meta;
 pub mod options;
 mod pages;
 mod progress;
 mod proxy;
 mod read;
+mod status;
 mod target;
 
 use std::sync::Arc;
@@ -35,7 +35,6 @@ use serde::Deserialize;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
-pub use self::answer::Encoding;
 pub use self::discovery::{Resource, group_path};
 pub use self::export::Export;
 use self::list::METADATA;
@@ -44,11 +43,12 @@ pub use self::options::ConnectOptions;
 pub use self::pages::each_item;
 pub use self::progress::{Observer, Silent, Terminal};
 pub use self::read::{Needs, list_of};
+pub use self::status::Encoding;
 pub use self::target::Configured;
 
 use self::client::{Client, Refusal, Reply};
+use self::environment::System;
 use self::explain::Facts;
-use self::host::System;
 use crate::error::{Failure, Kind, Result};
 use crate::snapshot;
 
@@ -225,7 +225,7 @@ impl Cluster {
         let request = list_of(kind, Some(namespace.unwrap_or(&self.namespace)));
         let path = request.first_page();
         let get = async { tokio::time::timeout(PATIENCE, self.client.get(&path, METADATA, &Silent)).await };
-        head::names(&self.runtime.block_on(get).ok()?.ok()?.ok()?.body)
+        list_meta::names(&self.runtime.block_on(get).ok()?.ok()?.ok()?.body)
     }
 
     fn strange(&self, what: &str) -> Failure {

@@ -4,8 +4,8 @@ use prost::bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::answer::{Encoding, unwrap_protobuf};
 use super::list::Page;
+use super::status::{Encoding, unwrap_protobuf};
 use crate::snapshot::builder::Item;
 
 /// A list in JSON, its items unread. Go writes `null` for no items.
@@ -43,7 +43,7 @@ pub fn each_item(page: &Page, mut item: impl FnMut(Item<'_>)) -> Result<(), Stri
 
 #[cfg(test)]
 mod tests {
-    use super::super::head::ListHead;
+    use super::super::list_meta::ListHead;
     use super::*;
     use crate::snapshot::builder::Builder;
     use crate::snapshot::{Kind, Source};
@@ -97,7 +97,7 @@ mod tests {
             _ => {
                 let items = vec![Bytes::from(pod.encode_to_vec()); 2];
                 let raw = ProtobufList { items }.encode_to_vec();
-                [&b"k8s\0"[..], &super::super::answer::wrap(raw)].concat()
+                [&b"k8s\0"[..], &super::super::status::wrap(raw)].concat()
             }
         }
     }

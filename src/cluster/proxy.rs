@@ -6,14 +6,14 @@ use std::net::IpAddr;
 
 use http::Uri;
 
-use super::host::Host;
+use super::environment::Environment;
 use crate::error::{Failure, Result};
 
 /// The proxy that the environment names for `target`, if it is to be used for it.
 ///
 /// # Errors
 /// The variable that counts is no address, or of a scheme that no proxy has.
-pub fn from_environment(host: &dyn Host, target: &Uri) -> Result<Option<Uri>> {
+pub fn from_environment(host: &dyn Environment, target: &Uri) -> Result<Option<Uri>> {
     let any = |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, host.var(name)?)));
     let found = match target.scheme_str() {
         Some("https") => any(["HTTPS_PROXY", "https_proxy"]),
@@ -125,7 +125,7 @@ fn split_host_port(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::host::fake::Fake;
+    use super::super::environment::fake::Fake;
     use super::*;
 
     fn proxy(vars: &[(&str, &str)], target: &str) -> Result<Option<String>, String> {

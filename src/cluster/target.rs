@@ -14,8 +14,8 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
 use super::credentials::{self, Credentials, Source};
+use super::environment::Environment;
 use super::exec::ClusterInfo;
-use super::host::Host;
 use super::kubeconfig::{Cluster, Context, Kubeconfig, User};
 use super::options::ConnectOptions;
 use super::proxy;
@@ -46,7 +46,7 @@ pub struct Target {
 ///
 /// # Errors
 /// A kubeconfig that is bad, a name that it lacks, no cluster at all, credentials that cannot be had.
-pub fn resolve(host: &dyn Host, options: &ConnectOptions, now: Timestamp) -> Result<Target> {
+pub fn resolve(host: &dyn Environment, options: &ConnectOptions, now: Timestamp) -> Result<Target> {
     let explicit = options.kubeconfig.as_deref().filter(|path| !path.as_os_str().is_empty());
     let kubeconfig = Kubeconfig::load(host, explicit)?;
     let chosen = choose(&kubeconfig, options)?;
@@ -71,7 +71,7 @@ pub struct Configured {
 }
 
 /// The names, for completion. Nothing where the kubeconfig cannot be read.
-pub fn configured(host: &dyn Host, kubeconfig: Option<&Path>) -> Configured {
+pub fn configured(host: &dyn Environment, kubeconfig: Option<&Path>) -> Configured {
     let names = |config: Kubeconfig| Configured {
         contexts: config.contexts.into_keys().collect(),
         clusters: config.clusters.into_keys().collect(),
@@ -84,13 +84,13 @@ pub fn configured(host: &dyn Host, kubeconfig: Option<&Path>) -> Configured {
 ///
 /// # Errors
 /// A kubeconfig that is bad, or lacks a name.
-pub fn namespace(host: &dyn Host, options: &ConnectOptions) -> Result<String> {
+pub fn namespace(host: &dyn Environment, options: &ConnectOptions) -> Result<String> {
     let explicit = options.kubeconfig.as_deref().filter(|path| !path.as_os_str().is_empty());
     Ok(effective_namespace(host, choose(&Kubeconfig::load(host, explicit)?, options)?.namespace))
 }
 
 /// In a pod the pod's namespace stands in for one that the context does not name, as in client-go.
-fn effective_namespace(host: &dyn Host, of_context: String) -> String {
+fn effective_namespace(host: &dyn Environment, of_context: String) -> String {
     match of_context.is_empty() {
         true if in_cluster_possible(host) => account_namespace(host),
         true => "default".into(),
@@ -172,7 +172,7 @@ fn cluster_with_flags(mut cluster: Cluster, options: &ConnectOptions) -> Cluster
     cluster
 }
 
-fn from_kubeconfig(host: &dyn Host, options: &ConnectOptions, chosen: Chosen, now: Timestamp) -> Result<Target> {
+fn from_kubeconfig(host: &dyn Environment, options: &ConnectOptions, chosen: Chosen, now: Timestamp) -> Result<Target> {
     let Chosen { context, namespace, cluster_name, cluster, user_name, user } = chosen;
     let user = credentials::with_flags(user.unwrap_or_default(), options);
     let ca = certificate_authority(host, &cluster_name, &cluster)?;
@@ -239,7 +239,7 @@ fn server_url(server: &str, tls: bool) -> Result<Uri> {
 }
 
 /// The PEM of the authority that must have signed the server's certificate; `None` where the system's are to be used.
-fn certificate_authority(host: &dyn Host, name: &str, cluster: &Cluster) -> Result<Option<Vec<u8>>> {
+fn certificate_authority(host: &dyn Environment, name: &str, cluster: &Cluster) -> Result<Option<Vec<u8>>> {
     let field = "certificate-authority";
     let pem = if !cluster.certificate_authority_data.is_empty() {
         let data = STANDARD.decode(&cluster.certificate_authority_data);
@@ -267,14 +267,14 @@ fn certificates(name: &str, pem: &[u8]) -> Result<Vec<Vec<u8>>> {
     }
 }
 
-fn in_cluster_possible(host: &dyn Host) -> bool {
+fn in_cluster_possible(host: &dyn Environment) -> bool {
     host.var("KUBERNETES_SERVICE_HOST").is_some()
         && host.var("KUBERNETES_SERVICE_PORT").is_some()
         && host.read(&Path::new(ACCOUNT).join("token")).is_ok()
 }
 
 /// The service account of the pod the program runs in. Of the flags, those of the server, the token and the CA count.
-fn in_cluster(host: &dyn Host, options: &ConnectOptions, now: Timestamp) -> Result<Target> {
+fn in_cluster(host: &dyn Environment, options: &ConnectOptions, now: Timestamp) -> Result<Target> {
     let account = Path::new(ACCOUNT);
     let address = host.var("KUBERNETES_SERVICE_HOST").unwrap_or_default();
     let port = host.var("KUBERNETES_SERVICE_PORT").unwrap_or_default();
@@ -297,7 +297,7 @@ fn in_cluster(host: &dyn Host, options: &ConnectOptions, now: Timestamp) -> Resu
     from_kubeconfig(host, options, chosen, now)
 }
 
-fn account_namespace(host: &dyn Host) -> String {
+fn account_namespace(host: &dyn Environment) -> String {
     host.var("POD_NAMESPACE")
         .or_else(|| {
             let bytes = host.read(&Path::new(ACCOUNT).join("namespace")).ok()?;

@@ -1,9 +1,9 @@
 //! `completion SHELL`: prints the script that makes a shell complete the program.
 
-use crate::called::Plugin;
 use crate::cli::Answer;
 use crate::complete::{Shell, script};
 use crate::error::Result;
+use crate::plugin::Plugin;
 use clap::Args;
 
 /// Flags of `completion`.

@@ -1,9 +1,9 @@
 //! `man`: manual pages, made from the definition of the command line.
 
 use super::names;
-use crate::called::Plugin;
 use crate::cli::Answer;
 use crate::error::{Failure, Kind, Result};
+use crate::plugin::Plugin;
 use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};

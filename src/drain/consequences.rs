@@ -11,6 +11,7 @@ use super::simulate::Attempt;
 use super::world::World;
 use crate::budget::Judgement;
 use crate::finding::{Code, Ref, Remedy, Severity};
+use crate::lists::some;
 use crate::pending::report::explained;
 use crate::sched::filters::node_affinity;
 use crate::shell::Kubectl;
@@ -19,7 +20,6 @@ use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, VolumeSource};
 use crate::snapshot::pod_state::{Prospect, why_not_ready};
 use crate::snapshot::selector::NodeSelector;
-use crate::words::some;
 use std::sync::Arc;
 
 /// Why evictions of a pod were refused, and whether that ends.
@@ -264,8 +264,8 @@ fn volumes<'a>(ground: &Ground<'a>, pod: &'a Pod) -> Vec<(String, Reach<'a>)> {
         _ => None,
     });
     let affinity = |claim: String| -> Option<(String, Reach<'a>)> {
-        let bound = snapshot.claims.named(pod.meta.ns(), &claim)?;
-        let volume = snapshot.volumes.named("", &bound.spec.as_ref()?.volume_name)?;
+        let bound = snapshot.persistent_volume_claims.named(pod.meta.ns(), &claim)?;
+        let volume = snapshot.persistent_volumes.named("", &bound.spec.as_ref()?.volume_name)?;
         let required = volume.spec.as_ref()?.node_affinity.as_ref()?.required.as_ref()?;
         let selector = NodeSelector::read(required, &mut crate::snapshot::intern::Interner::default());
         Some((claim, Box::new(move |n: &Node| selector.matches(&n.meta.name, &n.meta.labels))))

@@ -86,7 +86,10 @@ pub fn filter(snapshot: &Snapshot, options: &DrainOptions, pod: &Pod) -> Filtere
 /// Whether its deletion is overdue by more than the flag allows. Mirrors `shouldSkipPod`.
 fn is_skipped_as_deleted(snapshot: &Snapshot, options: &DrainOptions, pod: &Pod) -> bool {
     options.skip_wait_for_delete > 0
-        && pod.meta.deleted.is_some_and(|t| snapshot.now.duration_since(t).as_secs() > options.skip_wait_for_delete)
+        && pod
+            .meta
+            .deletion_timestamp
+            .is_some_and(|t| snapshot.now.duration_since(t).as_secs() > options.skip_wait_for_delete)
 }
 
 /// Its controller, where that is a DaemonSet by name and version.

@@ -101,6 +101,6 @@ impl World<'_> {
 
 /// Seconds until a pod that is being deleted should be gone; `None` where that time is past: it is stuck.
 pub fn seconds_left(snapshot: &Snapshot, pod: &Pod) -> Option<i64> {
-    let left = pod.meta.deleted?.duration_since(snapshot.now).as_secs();
+    let left = pod.meta.deletion_timestamp?.duration_since(snapshot.now).as_secs();
     (left >= 0 || pod.status.phase == Phase::Pending).then(|| left.max(0))
 }

@@ -219,12 +219,12 @@ fn general(request: &Request, nodes: &[NodePlan], order: &Order) -> Vec<Finding>
         let text = format!(
             "kubectl drain cordons all its nodes first and drains them one after the other: {} would end alone and does \
              not in this list; drain in rounds instead",
-            crate::words::some(names.iter().copied(), 3)
+            crate::lists::some(names.iter().copied(), 3)
         );
         all.push(Finding::new(Code::BudgetShared, text).about(worse.iter().map(|n| Ref::node(&n.node.meta.name))));
     }
     if !order.left_out.is_empty() {
-        let names = crate::words::some(order.left_out.iter().map(|n| &**n), 3);
+        let names = crate::lists::some(order.left_out.iter().map(|n| &**n), 3);
         let back = match request.after {
             After::Back => "although the others come back",
             After::Gone => "as the others are taken away",
@@ -237,7 +237,7 @@ fn general(request: &Request, nodes: &[NodePlan], order: &Order) -> Vec<Finding>
             After::Back => "although its nodes are back",
             After::Gone => "as its nodes are taken away",
         };
-        let pods = crate::words::some(pods.iter().map(|p| &**p), 3);
+        let pods = crate::lists::some(pods.iter().map(|p| &**p), 3);
         let text = format!(
             "after round {round} no node has room for the new pods of {pods}, {state}: which pod gets the next room is \
              chance, so plan anew before round {}",

@@ -91,7 +91,7 @@ pub fn findings<'a>(notes: impl IntoIterator<Item = (&'a Arc<Pod>, &'a Note)>) -
 
 fn finding(note: &Note, pods: &[&Arc<Pod>]) -> Finding {
     let paths: Vec<String> = pods.iter().map(|p| p.meta.path()).collect();
-    let names = crate::words::some(paths.iter().map(|p| &**p), 3);
+    let names = crate::lists::some(paths.iter().map(|p| &**p), 3);
     let mut finding = Finding::new(note.code, format!("{names}: {}", note.text));
     finding = finding.about(pods.iter().map(|p| Ref::pod(p))).about(note.about.iter().cloned());
     finding.severity = note.severity.unwrap_or(finding.severity);

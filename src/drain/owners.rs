@@ -166,9 +166,11 @@ fn never_ready(snapshot: &Snapshot, workload: Option<&Workload>, pods: &[&Arc<Po
             && revision.is_none_or(|r| p.meta.labels.get("controller-revision-hash").is_some_and(|l| **l == *r))
     };
     let live: Vec<&&Arc<Pod>> = pods.iter().filter(counts).collect();
-    let newest_ready: Option<Timestamp> = live.iter().filter(|p| p.is_ready()).filter_map(|p| p.meta.created).max();
+    let newest_ready: Option<Timestamp> =
+        live.iter().filter(|p| p.is_ready()).filter_map(|p| p.meta.creation_timestamp).max();
     let any_ready = live.iter().any(|p| p.is_ready());
-    let newer = |p: &Pod| !any_ready || newest_ready.zip(p.meta.created).is_some_and(|(ready, this)| this > ready);
+    let newer =
+        |p: &Pod| !any_ready || newest_ready.zip(p.meta.creation_timestamp).is_some_and(|(ready, this)| this > ready);
     live.iter().filter(|p| !p.is_ready() && newer(p) && waits_in_vain(p)).find_map(|p| {
         let why = why_not_ready(snapshot, p).filter(|w| w.prospect == Prospect::Stuck)?;
         Some(format!("{} is not Ready ({})", p.meta.name, why.text))

@@ -146,7 +146,8 @@ fn after_round(snapshot: &Snapshot, round: &[Str]) -> Snapshot {
                 let pod = if actor.ready { ready(&actor.pod, snapshot.now) } else { actor.pod.clone() };
                 let mut pod = Pod { node: actor.node.clone(), ..(*pod).clone() };
                 // In the order in which they were made.
-                pod.meta.created = Some(snapshot.now + SignedDuration::from_millis(i64::try_from(at).unwrap()));
+                pod.meta.creation_timestamp =
+                    Some(snapshot.now + SignedDuration::from_millis(i64::try_from(at).unwrap()));
                 changed.pods.put(Arc::new(pod));
             }
             _ => {}

@@ -13,9 +13,9 @@ pub fn successor(old: &Pod, name: Str, node: Option<Str>, now: Timestamp) -> Arc
         meta: Meta {
             name,
             uid: None,
-            created: Some(now),
-            deleted: None,
-            deletion_grace: None,
+            creation_timestamp: Some(now),
+            deletion_timestamp: None,
+            deletion_grace_period: None,
             finalizers: Box::default(),
             ..old.meta.clone()
         },
@@ -47,7 +47,7 @@ pub fn of_ordinal(like: &Pod, n: i32, snapshot: &Snapshot) -> Option<Arc<Pod>> {
         let source = match &v.source {
             VolumeSource::Claim { name: claim, read_only } if claim.ends_with(&suffix) => {
                 let claim: Str = format!("{}-{name}", claim.strip_suffix(&suffix)?).into();
-                snapshot.claims.named(like.meta.ns(), &claim)?;
+                snapshot.persistent_volume_claims.named(like.meta.ns(), &claim)?;
                 VolumeSource::Claim { name: claim, read_only: *read_only }
             }
             other => other.clone(),

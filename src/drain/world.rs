@@ -361,7 +361,7 @@ impl<'g> World<'g> {
             let mut queue = self.waiting.clone();
             queue.sort_by_key(|id| {
                 let pod = self.actors.get(*id).map(|a| &a.pod);
-                (Reverse(pod.map_or(0, |p| p.priority())), pod.and_then(|p| p.meta.created), *id)
+                (Reverse(pod.map_or(0, |p| p.priority())), pod.and_then(|p| p.meta.creation_timestamp), *id)
             });
             for id in queue {
                 let Some(actor) = self.actors.get(id).filter(|a| a.stage == Stage::Pending) else { continue };

@@ -277,7 +277,7 @@ fn replacement(ending: &[&Arc<Pod>], snapshot: &Snapshot, kubectl: &Kubectl) -> 
     let mut remedies = Vec::new();
     let words = ending.iter().map(|p| {
         let node = p.node.as_ref().and_then(|n| snapshot.nodes.named("", n));
-        match (node, p.meta.deleted) {
+        match (node, p.meta.deletion_timestamp) {
             (Some(n), _) if !n.is_ready() => {
                 remedies.push(Remedy {
                     text: format!("delete pod {} by force, once it is sure that it no longer runs", p.meta.path()),

@@ -94,7 +94,7 @@ impl<'a> Facts<'a> {
 
 /// Some names: all of up to four, else three and how many more.
 pub fn some<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
-    crate::words::some(names, 3)
+    crate::lists::some(names, 3)
 }
 
 /// Names of nodes, as [`some`] gives them.

@@ -101,7 +101,7 @@ impl<'a> Asked<'a> {
         let reachable = claims
             .bound
             .iter()
-            .filter_map(|c| claims::reachable_from(snapshot.volumes.named("", claims::volume_name(c))?));
+            .filter_map(|c| claims::reachable_from(snapshot.persistent_volumes.named("", claims::volume_name(c))?));
         let made = claims.delayed.iter().filter_map(|c| {
             Some(topology_terms(&claims::class(c, snapshot)?.allowed_topologies, &mut Interner::default()))
         });

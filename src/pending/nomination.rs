@@ -25,10 +25,10 @@ pub fn waiting(f: &Facts<'_>) -> Vec<Finding> {
     let Some(node) = f.state.node_named(name) else { return Vec::new() };
     let victims = leaving(f, node);
     let now = f.snapshot().now;
-    let overdue = |p: &&&Arc<Pod>| p.meta.deleted.is_some_and(|t| now > t + PATIENCE);
+    let overdue = |p: &&&Arc<Pod>| p.meta.deletion_timestamp.is_some_and(|t| now > t + PATIENCE);
     let stuck: Vec<&Arc<Pod>> = victims.iter().filter(|p| overdue(p) || !node.node.is_ready()).copied().collect();
     if stuck.is_empty() {
-        let longest = victims.iter().filter_map(|p| p.meta.deleted).max();
+        let longest = victims.iter().filter_map(|p| p.meta.deletion_timestamp).max();
         let left = longest.map(|t| t.duration_since(now).as_secs().max(0));
         let left = left.map(|s| format!(", at most {} more", duration_words(s))).unwrap_or_default();
         let message = format!(
@@ -38,7 +38,8 @@ pub fn waiting(f: &Facts<'_>) -> Vec<Finding> {
         return vec![Finding::new(Code::NominatedWaits, message).about(victims.iter().map(|p| Ref::pod(p)))];
     }
     let said = |p: &Arc<Pod>| {
-        let since = p.meta.deleted.filter(|t| *t < now).map(|t| format!(", {} past its grace period", age(t, now)));
+        let since =
+            p.meta.deletion_timestamp.filter(|t| *t < now).map(|t| format!(", {} past its grace period", age(t, now)));
         let finalizers = if p.meta.finalizers.is_empty() {
             String::new()
         } else {
@@ -85,9 +86,9 @@ pub fn stale(f: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     // Nothing is on its way out, and it still does not fit: what came after the nomination has the room.
-    let since = f.pod().condition("PodScheduled").and_then(|c| c.since).or(f.pod().meta.created)?;
+    let since = f.pod().condition("PodScheduled").and_then(|c| c.since).or(f.pod().meta.creation_timestamp)?;
     let came_later = |p: &&Arc<Pod>| {
-        let start = p.status.started.or(p.meta.created);
+        let start = p.status.started.or(p.meta.creation_timestamp);
         start.is_some_and(|t| t >= since) && (p.priority() >= f.pod().priority() || other_scheduler(f, p))
     };
     let takers: Vec<&Arc<Pod>> = node.pods.iter().map(|s| &s.info.pod).filter(came_later).collect();

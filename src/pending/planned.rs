@@ -12,7 +12,7 @@ use crate::shell::Kubectl;
 use crate::snapshot::pod::{Pod, VolumeSource};
 use crate::snapshot::selector::{NodeSelector, NodeTerm, Requirement};
 use crate::snapshot::workload::{Detail, Workload};
-use crate::snapshot::{Claim, Snapshot, Str};
+use crate::snapshot::{PersistentVolumeClaim, Snapshot, Str};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ pub fn planned(
     namespace: &str,
 ) -> (Vec<Item>, State) {
     let mut cluster = snapshot.clone();
-    for c in manifests.claims.iter() {
+    for c in manifests.persistent_volume_claims.iter() {
         let mut claim = (**c).clone();
         claim.meta.namespace.get_or_insert_with(|| namespace.into());
-        cluster.claims.put(Arc::new(claim));
+        cluster.persistent_volume_claims.put(Arc::new(claim));
     }
     // Pods first: what they take is not there for the workloads that follow.
     let mut all: Vec<(Subject, Vec<Arc<Pod>>)> = Vec::new();
@@ -120,14 +120,14 @@ fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) ->
         if let Detail::StatefulSet(d) = &w.detail {
             for claim in &d.0.volume_claim_templates {
                 let mut i = crate::snapshot::intern::Interner::default();
-                let mut object: Claim = crate::snapshot::object::Object::read(claim.clone(), &mut i);
+                let mut object: PersistentVolumeClaim = crate::snapshot::object::Object::read(claim.clone(), &mut i);
                 let volume = object.meta.name.clone();
                 object.meta.namespace = Some(ns.as_str().into());
                 object.meta.name = format!("{volume}-{}", pod.meta.name).into();
                 let source = VolumeSource::Claim { name: object.meta.name.clone(), read_only: false };
                 Arc::make_mut(&mut pod.volumes).push(crate::snapshot::pod::Volume { name: volume, source });
-                if cluster.claims.named(&ns, &object.meta.name).is_none() {
-                    cluster.claims.put(Arc::new(object));
+                if cluster.persistent_volume_claims.named(&ns, &object.meta.name).is_none() {
+                    cluster.persistent_volume_claims.put(Arc::new(object));
                 }
             }
         }

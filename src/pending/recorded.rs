@@ -59,7 +59,7 @@ const PATIENCE: i64 = 60;
 pub fn scheduler(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
     let name = &*pod.spec.scheduler_name;
     let seen = was_seen(pod, snapshot);
-    let age = pod.meta.created.map_or(0, |t| snapshot.now.duration_since(t).as_secs());
+    let age = pod.meta.creation_timestamp.map_or(0, |t| snapshot.now.duration_since(t).as_secs());
     if name == DEFAULT_SCHEDULER {
         let message = "no scheduler has looked at it: it has no condition and no event. Does kube-scheduler run?";
         let known = snapshot.coverage.has(crate::snapshot::Kind::Event);

@@ -201,7 +201,7 @@ fn volumes(pod: &Pod, snapshot: &Snapshot, found: &[Finding]) -> Vec<Finding> {
 fn attached_elsewhere(pod: &Pod, snapshot: &Snapshot) -> Vec<String> {
     let mut words = Vec::new();
     for r in crate::sched::filters::claims::claims_of(pod) {
-        let Some(claim) = snapshot.claims.named(pod.meta.ns(), &r.name) else { continue };
+        let Some(claim) = snapshot.persistent_volume_claims.named(pod.meta.ns(), &r.name) else { continue };
         let volume = crate::sched::filters::claims::volume_name(claim);
         let modes = claim.spec.as_ref().map(|s| &*s.access_modes).unwrap_or_default();
         let shared = modes.iter().any(|m| m == "ReadWriteMany" || m == "ReadOnlyMany");

@@ -128,7 +128,7 @@ fn table(items: &[Item], state: &State, screen: &Screen, all_namespaces: bool) -
 }
 
 fn oldest(row: &Row<'_>, state: &State) -> String {
-    let first = row.items.iter().filter_map(|i| i.subject.meta().created).min();
+    let first = row.items.iter().filter_map(|i| i.subject.meta().creation_timestamp).min();
     first.map(|t| age(t, state.snapshot().now)).unwrap_or_default()
 }
 
@@ -215,7 +215,7 @@ fn story(item: &Item, state: &State, screen: &Screen) -> String {
 /// The whole answer in one sentence.
 fn first_line(item: &Item, state: &State) -> String {
     let meta = item.subject.meta();
-    let since = meta.created.map(|t| format!(" ({})", age(t, state.snapshot().now))).unwrap_or_default();
+    let since = meta.creation_timestamp.map(|t| format!(" ({})", age(t, state.snapshot().now))).unwrap_or_default();
     let path = meta.path();
     let name = |id: NodeId| state.node(id).map(|n| n.name().to_string()).unwrap_or_default();
     if let Some(p) = &item.placement {

@@ -7,9 +7,9 @@ use super::table::{Cell, Table, wrap};
 use crate::drain::outcome::{Action, Outcome, PodPlan, Replacement, Verdict};
 use crate::drain::{NodePlan, Plan};
 use crate::finding::{Code, Finding, Severity};
+use crate::lists::some;
 use crate::report::Document;
 use crate::snapshot::age::duration_words;
-use crate::words::some;
 
 /// Pods of the same fate are named up to this number, and counted beyond.
 const NAMED: usize = 3;

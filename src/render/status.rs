@@ -111,7 +111,7 @@ fn summary(snapshot: &Snapshot, judged: &[Judgement], screen: &Screen) -> String
         (Verdict::Broken, "cannot be used as written", ""),
         (Verdict::Unknown, "could not be judged", ""),
         (Verdict::Waits, "wait", "waits"),
-        (Verdict::Inert, "select no pods", "selects no pods"),
+        (Verdict::Unused, "select no pods", "selects no pods"),
     ];
     let worst = worst
         .map(|(verdict, several, one)| (verdict, if count(verdict) == 1 && !one.is_empty() { one } else { several }));
@@ -166,7 +166,7 @@ fn order(verdict: Verdict) -> u8 {
         Verdict::Broken => 1,
         Verdict::Unknown => 2,
         Verdict::Waits => 3,
-        Verdict::Inert => 4,
+        Verdict::Unused => 4,
         Verdict::Allows => 5,
     }
 }
@@ -180,7 +180,7 @@ fn headline(j: &Judgement) -> String {
         Verdict::Allows => format!("{path} allows {disruptions} now."),
         Verdict::Waits => format!("{path} allows 0 disruptions now, and will allow some once its pods are well."),
         Verdict::Never => format!("{path} allows 0 disruptions, and never will as things are."),
-        Verdict::Inert => format!("{path} selects no pods: it protects and blocks nothing."),
+        Verdict::Unused => format!("{path} selects no pods: it protects and blocks nothing."),
         Verdict::Broken => format!("{path} cannot be used as it is written: evictions under it fail."),
         Verdict::Unknown => format!("{path} could not be judged."),
     }
@@ -224,7 +224,7 @@ fn covers(snapshot: &Snapshot, j: &Judgement) -> String {
         .iter()
         .map(|s| {
             let replicas = if s.scale == 1 { "1 replica".to_owned() } else { format!("{} replicas", s.scale) };
-            let autoscaler = snapshot.autoscalers.in_namespace(j.budget.meta.ns()).iter().find(|a| {
+            let autoscaler = snapshot.horizontal_pod_autoscalers.in_namespace(j.budget.meta.ns()).iter().find(|a| {
                 crate::change::scale_target(snapshot, a).is_some_and(|t| std::sync::Arc::ptr_eq(t, &s.owner))
             });
             let held = autoscaler.and_then(|a| Some((a, a.spec.as_ref()?))).map_or_else(String::new, |(a, spec)| {
@@ -239,7 +239,7 @@ fn covers(snapshot: &Snapshot, j: &Judgement) -> String {
         })
         .collect();
     if !owners.is_empty() {
-        text.push_str(&format!(" → {}", crate::words::some(owners.iter().map(|o| &**o), 4)));
+        text.push_str(&format!(" → {}", crate::lists::some(owners.iter().map(|o| &**o), 4)));
     }
     text
 }

@@ -29,7 +29,7 @@ impl Tone {
             "allows" | "drains" | "gone" => Self::Good,
             "waits" => Self::Waiting,
             "never" | "broken" | "blocked" | "stays" => Self::Bad,
-            "inert" | "unknown" => Self::Faint,
+            "unused" | "unknown" => Self::Faint,
             _ => Self::Plain,
         }
     }

@@ -194,7 +194,7 @@ impl PendingItem {
             name: meta.name.to_string(),
             owner: item.owner.as_ref().map(|w| format!("{}/{}", w.kind, w.meta.name)),
             priority: pod.as_ref().map_or(0, |p| p.priority()),
-            age_seconds: meta.created.map(|t| now.duration_since(t).as_secs()),
+            age_seconds: meta.creation_timestamp.map(|t| now.duration_since(t).as_secs()),
             stage: item.stage.as_str(),
             placement: item.placement.as_ref().map(|p| PlacementSays {
                 wanted: p.wanted,

@@ -111,10 +111,10 @@ pub struct Builder {
     events: Vec<Arc<Event>>,
     leases: Vec<Timestamp>,
     namespaces: Objects<wire::core::Namespace>,
-    autoscalers: Objects<wire::apps::HorizontalPodAutoscaler>,
+    horizontal_pod_autoscalers: Objects<wire::apps::HorizontalPodAutoscaler>,
     priority_classes: Objects<wire::policy::PriorityClass>,
-    claims: Objects<wire::core::PersistentVolumeClaim>,
-    volumes: Objects<wire::core::PersistentVolume>,
+    persistent_volume_claims: Objects<wire::core::PersistentVolumeClaim>,
+    persistent_volumes: Objects<wire::core::PersistentVolume>,
     storage_classes: Objects<wire::storage::StorageClass>,
     csi_nodes: Objects<wire::storage::CSINode>,
     csi_drivers: Objects<wire::storage::CSIDriver>,
@@ -215,10 +215,10 @@ impl Builder {
                 self.leases.extend(lease.spec.and_then(|s| s.renew_time).and_then(wire::scalar::Time::timestamp));
             }
             Kind::Namespace => keep(&mut self.namespaces, decode(item)?, i),
-            Kind::HorizontalPodAutoscaler => keep(&mut self.autoscalers, decode(item)?, i),
+            Kind::HorizontalPodAutoscaler => keep(&mut self.horizontal_pod_autoscalers, decode(item)?, i),
             Kind::PriorityClass => keep(&mut self.priority_classes, decode(item)?, i),
-            Kind::PersistentVolumeClaim => keep(&mut self.claims, decode(item)?, i),
-            Kind::PersistentVolume => keep(&mut self.volumes, decode(item)?, i),
+            Kind::PersistentVolumeClaim => keep(&mut self.persistent_volume_claims, decode(item)?, i),
+            Kind::PersistentVolume => keep(&mut self.persistent_volumes, decode(item)?, i),
             Kind::StorageClass => keep(&mut self.storage_classes, decode(item)?, i),
             Kind::CsiNode => keep(&mut self.csi_nodes, decode(item)?, i),
             Kind::CsiDriver => keep(&mut self.csi_drivers, decode(item)?, i),
@@ -342,10 +342,10 @@ impl Builder {
             }),
             events: table(self.events),
             namespaces: table(self.namespaces),
-            autoscalers: table(self.autoscalers),
+            horizontal_pod_autoscalers: table(self.horizontal_pod_autoscalers),
             priority_classes: table(self.priority_classes),
-            claims: table(self.claims),
-            volumes: table(self.volumes),
+            persistent_volume_claims: table(self.persistent_volume_claims),
+            persistent_volumes: table(self.persistent_volumes),
             storage_classes: table(self.storage_classes),
             csi_nodes: table(self.csi_nodes),
             csi_drivers: table(self.csi_drivers),
@@ -425,7 +425,7 @@ impl Builder {
         for w in &self.workloads {
             see_meta(&w.meta, &mut see);
         }
-        for c in &self.claims {
+        for c in &self.persistent_volume_claims {
             see_meta(&c.meta, &mut see);
         }
         newest
@@ -433,10 +433,10 @@ impl Builder {
 }
 
 fn see_meta(meta: &super::meta::Meta, see: &mut impl FnMut(Option<Timestamp>)) {
-    see(meta.created);
+    see(meta.creation_timestamp);
     // The server writes the time by which the object should be gone.
-    let grace = SignedDuration::from_secs(meta.deletion_grace.unwrap_or_default());
-    see(meta.deleted.and_then(|t| t.checked_sub(grace).ok()));
+    let grace = SignedDuration::from_secs(meta.deletion_grace_period.unwrap_or_default());
+    see(meta.deletion_timestamp.and_then(|t| t.checked_sub(grace).ok()));
 }
 
 fn table<T: HasMeta>(objects: Vec<Arc<T>>) -> Table<T> {

@@ -55,7 +55,7 @@ impl Event {
                 .flatten()
                 .filter_map(super::super::wire::scalar::Time::timestamp)
                 .max()
-                .or(meta.created),
+                .or(meta.creation_timestamp),
             meta,
         }
     }

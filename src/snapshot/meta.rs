@@ -25,11 +25,11 @@ pub struct Meta {
     /// The first other owner (some operators own their budgets without being the controller).
     pub owner: Option<OwnerRef>,
     /// When it was made.
-    pub created: Option<Timestamp>,
+    pub creation_timestamp: Option<Timestamp>,
     /// Set while the object is being deleted: the time by which it should be gone.
-    pub deleted: Option<Timestamp>,
+    pub deletion_timestamp: Option<Timestamp>,
     /// Seconds of grace that were given at its deletion.
-    pub deletion_grace: Option<i64>,
+    pub deletion_grace_period: Option<i64>,
     /// What has to happen before a deletion ends.
     pub finalizers: Box<[Str]>,
 }
@@ -121,9 +121,9 @@ impl Meta {
             annotations: i.map(&wire.annotations),
             controller,
             owner,
-            created: wire.creation_timestamp.and_then(super::super::wire::scalar::Time::timestamp),
-            deleted: wire.deletion_timestamp.and_then(super::super::wire::scalar::Time::timestamp),
-            deletion_grace: wire.deletion_grace_period_seconds,
+            creation_timestamp: wire.creation_timestamp.and_then(super::super::wire::scalar::Time::timestamp),
+            deletion_timestamp: wire.deletion_timestamp.and_then(super::super::wire::scalar::Time::timestamp),
+            deletion_grace_period: wire.deletion_grace_period_seconds,
             finalizers: i.strs(&wire.finalizers),
         }
     }
@@ -143,6 +143,6 @@ impl Meta {
 
     /// Whether the object is being deleted.
     pub fn is_terminating(&self) -> bool {
-        self.deleted.is_some()
+        self.deletion_timestamp.is_some()
     }
 }

@@ -44,15 +44,15 @@ use workload::Workload;
 /// A Namespace.
 pub type Namespace = Object<wire::core::Namespace>;
 /// A PersistentVolumeClaim.
-pub type Claim = Object<wire::core::PersistentVolumeClaim>;
+pub type PersistentVolumeClaim = Object<wire::core::PersistentVolumeClaim>;
 /// A PersistentVolume.
-pub type Volume = Object<wire::core::PersistentVolume>;
+pub type PersistentVolume = Object<wire::core::PersistentVolume>;
 /// A StorageClass.
 pub type StorageClass = Object<wire::storage::StorageClass>;
 /// A PriorityClass.
 pub type PriorityClass = Object<wire::policy::PriorityClass>;
 /// A HorizontalPodAutoscaler.
-pub type Autoscaler = Object<wire::apps::HorizontalPodAutoscaler>;
+pub type HorizontalPodAutoscaler = Object<wire::apps::HorizontalPodAutoscaler>;
 
 /// Where a snapshot came from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -85,10 +85,10 @@ pub struct Snapshot {
     pub customs: Table<Custom>,
     pub events: Table<Event>,
     pub namespaces: Table<Namespace>,
-    pub autoscalers: Table<Autoscaler>,
+    pub horizontal_pod_autoscalers: Table<HorizontalPodAutoscaler>,
     pub priority_classes: Table<PriorityClass>,
-    pub claims: Table<Claim>,
-    pub volumes: Table<Volume>,
+    pub persistent_volume_claims: Table<PersistentVolumeClaim>,
+    pub persistent_volumes: Table<PersistentVolume>,
     pub storage_classes: Table<StorageClass>,
     pub csi_nodes: Table<Object<wire::storage::CSINode>>,
     pub csi_drivers: Table<Object<wire::storage::CSIDriver>>,

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use kubectl_pdb::called::Plugin;
 use kubectl_pdb::complete::{Shell, script};
+use kubectl_pdb::plugin::Plugin;
 
 use crate::fake_api::FakeApi;
 use crate::program::run;

@@ -1,4 +1,4 @@
-use super::super::host::fake::Fake;
+use super::super::environment::fake::Fake;
 use super::*;
 
 const CONFIG: &str = r"

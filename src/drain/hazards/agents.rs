@@ -24,7 +24,7 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
     let missing: Vec<&Str> = missing.iter().filter(|n| look.pod.node.as_ref() != Some(*n)).collect();
     let agents = match &missing[..] {
         [] => "it runs on every other node".to_owned(),
-        nodes => format!("it is absent or not Ready on {}", crate::words::some(nodes.iter().map(|n| &***n), 3)),
+        nodes => format!("it is absent or not Ready on {}", crate::lists::some(nodes.iter().map(|n| &***n), 3)),
     };
     let text = format!(
         "its credentials come from EKS Pod Identity: the new pod needs the agent {AGENT} on its node ({agents})"

@@ -18,7 +18,7 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
         if taken && pod.meta.finalizers.is_empty() {
             return;
         }
-        let overdue = pod.meta.deleted.map_or(0, |t| look.snapshot.now.duration_since(t).as_secs());
+        let overdue = pod.meta.deletion_timestamp.map_or(0, |t| look.snapshot.now.duration_since(t).as_secs());
         let held = if pod.meta.finalizers.is_empty() {
             String::new()
         } else {

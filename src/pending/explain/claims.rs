@@ -6,7 +6,7 @@ use crate::sched::Plugin;
 use crate::sched::filters::claims::{self, Claims};
 use crate::sched::filters::volume_binding::NO_PROVISIONER;
 use crate::snapshot::age::age;
-use crate::snapshot::{Claim, Kind};
+use crate::snapshot::{Kind, PersistentVolumeClaim};
 use std::sync::Arc;
 
 /// What refused the pod before nodes were looked at.
@@ -62,7 +62,7 @@ fn volumes(f: &Facts<'_>, words: &str) -> Vec<Finding> {
     all
 }
 
-fn held_by(f: &Facts<'_>, claim: &Claim) -> String {
+fn held_by(f: &Facts<'_>, claim: &PersistentVolumeClaim) -> String {
     let users = f.snapshot().pods.in_namespace(claim.meta.ns()).iter();
     let users: Vec<String> = users
         .filter(|p| !p.is_finished() && p.node.is_some())
@@ -73,13 +73,13 @@ fn held_by(f: &Facts<'_>, claim: &Claim) -> String {
 }
 
 /// Why a claim that is to be bound before the pod gets a node is not bound.
-fn unbound(f: &Facts<'_>, claim: &Arc<Claim>) -> Vec<Finding> {
+fn unbound(f: &Facts<'_>, claim: &Arc<PersistentVolumeClaim>) -> Vec<Finding> {
     let (name, class_name) = (&claim.meta.name, claims::class_name(claim));
     let object = || [Ref::of(Kind::PersistentVolumeClaim, &claim.meta)];
     let prebound = claims::volume_name(claim);
     let unbound = |message: String| Finding::new(Code::VolumeUnbound, message).about(object());
     if !prebound.is_empty() {
-        let there = f.snapshot().volumes.named("", prebound).is_some();
+        let there = f.snapshot().persistent_volumes.named("", prebound).is_some();
         let state = if there { "is not bound to it yet" } else { "does not exist" };
         return vec![unbound(format!("claim {name} asks for volume {prebound}, which {state}"))];
     }
@@ -93,7 +93,7 @@ fn unbound(f: &Facts<'_>, claim: &Arc<Claim>) -> Vec<Finding> {
         return vec![unbound(message)];
     };
     if class.provisioner == NO_PROVISIONER {
-        let elsewhere = f.snapshot().volumes.iter().filter(|v| {
+        let elsewhere = f.snapshot().persistent_volumes.iter().filter(|v| {
             v.status.as_ref().is_some_and(|s| s.phase == "Available") && claims::volume_class_name(v) != class_name
         });
         let others: Vec<String> = elsewhere.take(3).map(|v| v.meta.name.to_string()).collect();
@@ -111,7 +111,7 @@ fn unbound(f: &Facts<'_>, claim: &Arc<Claim>) -> Vec<Finding> {
         });
         return vec![finding];
     }
-    let waits = claim.meta.created.map(|t| format!(" for {}", age(t, f.snapshot().now))).unwrap_or_default();
+    let waits = claim.meta.creation_timestamp.map(|t| format!(" for {}", age(t, f.snapshot().now))).unwrap_or_default();
     let said = f
         .snapshot()
         .events_about("PersistentVolumeClaim", claim.meta.ns(), name)

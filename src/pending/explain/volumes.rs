@@ -9,7 +9,7 @@ use crate::sched::filters::volume_binding::NO_PROVISIONER;
 use crate::sched::filters::{volume_restrictions, volume_zone};
 use crate::sched::node::NodeInfo;
 use crate::snapshot::selector::NodeSelector;
-use crate::snapshot::{Claim, Kind, Volume};
+use crate::snapshot::{Kind, PersistentVolume, PersistentVolumeClaim};
 use std::sync::Arc;
 
 /// Findings about volumes on the nodes that refuse for them.
@@ -24,9 +24,10 @@ pub fn findings(f: &Facts<'_>) -> Vec<Finding> {
     all
 }
 
-fn bound(f: &Facts<'_>) -> Vec<(Arc<Claim>, Option<Arc<Volume>>)> {
+fn bound(f: &Facts<'_>) -> Vec<(Arc<PersistentVolumeClaim>, Option<Arc<PersistentVolume>>)> {
     let claims = Claims::of(f.pod(), f.snapshot());
-    let volume = |c: &Arc<Claim>| f.snapshot().volumes.named("", claims::volume_name(c)).cloned();
+    let volume =
+        |c: &Arc<PersistentVolumeClaim>| f.snapshot().persistent_volumes.named("", claims::volume_name(c)).cloned();
     claims.bound.iter().map(|c| (c.clone(), volume(c))).collect()
 }
 
@@ -65,7 +66,7 @@ fn unreachable(f: &Facts<'_>) -> Option<Finding> {
 }
 
 /// Nodes that lack a driver's own label altogether: it is not registered there.
-fn unlabelled(selector: &NodeSelector, nodes: &[&Arc<NodeInfo>], volume: &Volume) -> String {
+fn unlabelled(selector: &NodeSelector, nodes: &[&Arc<NodeInfo>], volume: &PersistentVolume) -> String {
     let keys: Vec<&str> = selector.0.iter().flat_map(|t| &t.labels).map(|r| &*r.key).collect();
     let without = |n: &&&Arc<NodeInfo>| keys.iter().any(|k| !n.node.meta.labels.has(k));
     let lacking: Vec<&Arc<NodeInfo>> = nodes.iter().filter(without).copied().collect();
@@ -95,7 +96,7 @@ fn nothing_to_bind(f: &Facts<'_>) -> Option<Finding> {
 }
 
 /// Why a claim that waits for its pod gets no volume.
-fn waiting(claim: &Claim, f: &Facts<'_>) -> String {
+fn waiting(claim: &PersistentVolumeClaim, f: &Facts<'_>) -> String {
     let name = &claim.meta.name;
     let class = claims::class_name(claim);
     if let Some(node) = claim.meta.annotations.get("volume.kubernetes.io/selected-node") {
@@ -103,7 +104,7 @@ fn waiting(claim: &Claim, f: &Facts<'_>) -> String {
     }
     let size = claim.spec.as_ref().and_then(|s| Some(s.resources.as_ref()?.requests.get("storage")?.string.clone()));
     let size = size.map(|s| format!(" of {s}")).unwrap_or_default();
-    let volumes = f.snapshot().volumes.iter();
+    let volumes = f.snapshot().persistent_volumes.iter();
     let of_class = volumes.filter(|v| claims::volume_class_name(v) == class);
     let free = of_class.filter(|v| v.status.as_ref().is_some_and(|s| s.phase == "Available")).count();
     match claims::class(claim, f.snapshot()) {
@@ -124,7 +125,8 @@ fn not_there(f: &Facts<'_>) -> Option<Finding> {
     if nodes.is_empty() {
         return None;
     }
-    let lost: Vec<Arc<Claim>> = bound(f).into_iter().filter(|(_, v)| v.is_none()).map(|(c, _)| c).collect();
+    let lost: Vec<Arc<PersistentVolumeClaim>> =
+        bound(f).into_iter().filter(|(_, v)| v.is_none()).map(|(c, _)| c).collect();
     let words: Vec<String> =
         lost.iter().map(|c| format!("claim {} is bound to volume {}", c.meta.name, claims::volume_name(c))).collect();
     let message = format!("{}, which does not exist", words.join("; "));
@@ -184,7 +186,7 @@ fn in_use(f: &Facts<'_>) -> Option<Finding> {
     let mut words = Vec::new();
     let mut objects = Vec::new();
     for r in claims::claims_of(f.pod()) {
-        let Some(claim) = f.snapshot().claims.named(f.pod().meta.ns(), &r.name) else { continue };
+        let Some(claim) = f.snapshot().persistent_volume_claims.named(f.pod().meta.ns(), &r.name) else { continue };
         let modes = claim.spec.as_ref().map(|s| &*s.access_modes).unwrap_or_default();
         if !modes.iter().any(|m| m == "ReadWriteOncePod") {
             continue;

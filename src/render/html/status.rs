@@ -15,7 +15,7 @@ const ORDER: &[(Verdict, &str)] = &[
     (Verdict::Broken, "broken"),
     (Verdict::Unknown, "unknown"),
     (Verdict::Waits, "waits"),
-    (Verdict::Inert, "inert"),
+    (Verdict::Unused, "unused"),
     (Verdict::Allows, "allows"),
 ];
 

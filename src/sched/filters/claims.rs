@@ -3,13 +3,13 @@
 //! `volume.CheckNodeAffinity`) and
 //! `volumebinding/binder.go` (`GetPodVolumeClaims`).
 
-use crate::snapshot::Volume as PersistentVolume;
+use crate::snapshot::PersistentVolume;
 use crate::snapshot::intern::Interner;
 use crate::snapshot::meta::Meta;
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, Volume, VolumeSource};
 use crate::snapshot::selector::NodeSelector;
-use crate::snapshot::{Claim, Snapshot, StorageClass};
+use crate::snapshot::{PersistentVolumeClaim, Snapshot, StorageClass};
 use std::sync::Arc;
 
 /// A volume of a pod that is a claim.
@@ -51,7 +51,7 @@ fn annotated_class(meta: &Meta) -> Option<&str> {
 }
 
 /// The name of a claim's class, empty where it has none.
-pub fn class_name(claim: &Claim) -> &str {
+pub fn class_name(claim: &PersistentVolumeClaim) -> &str {
     let stated = || claim.spec.as_ref()?.storage_class_name.as_deref();
     annotated_class(&claim.meta).or_else(stated).unwrap_or_default()
 }
@@ -63,7 +63,7 @@ pub fn volume_class_name(volume: &PersistentVolume) -> &str {
 }
 
 /// The class of a claim.
-pub fn class<'a>(claim: &Claim, snapshot: &'a Snapshot) -> Option<&'a Arc<StorageClass>> {
+pub fn class<'a>(claim: &PersistentVolumeClaim, snapshot: &'a Snapshot) -> Option<&'a Arc<StorageClass>> {
     snapshot.storage_classes.named("", class_name(claim))
 }
 
@@ -73,18 +73,18 @@ pub fn waits_for_pod(class: &StorageClass) -> bool {
 }
 
 /// The name of the volume that a claim is bound to, or is to be bound to; empty where there is none.
-pub fn volume_name(claim: &Claim) -> &str {
+pub fn volume_name(claim: &PersistentVolumeClaim) -> &str {
     claim.spec.as_ref().map_or("", |s| &s.volume_name)
 }
 
 /// Whether the claim is bound for good. Upstream looks at the annotation; a file may have lost it and keep the phase.
-pub fn is_bound(claim: &Claim) -> bool {
+pub fn is_bound(claim: &PersistentVolumeClaim) -> bool {
     !volume_name(claim).is_empty()
         && (claim.meta.annotations.has("pv.kubernetes.io/bind-completed") || phase(claim) == "Bound")
 }
 
 /// The phase of a claim.
-pub fn phase(claim: &Claim) -> &str {
+pub fn phase(claim: &PersistentVolumeClaim) -> &str {
     claim.status.as_ref().map_or("", |s| &s.phase)
 }
 
@@ -103,11 +103,11 @@ pub fn reaches(selector: Option<&NodeSelector>, node: &Node) -> bool {
 #[derive(Debug, Default)]
 pub struct Claims {
     /// Bound for good.
-    pub bound: Vec<Arc<Claim>>,
+    pub bound: Vec<Arc<PersistentVolumeClaim>>,
     /// To be bound when the pod has a node.
-    pub delayed: Vec<Arc<Claim>>,
+    pub delayed: Vec<Arc<PersistentVolumeClaim>>,
     /// To be bound before the pod gets a node.
-    pub immediate: Vec<Arc<Claim>>,
+    pub immediate: Vec<Arc<PersistentVolumeClaim>>,
     /// Not in the input.
     pub missing: Vec<ClaimRef>,
 }
@@ -117,7 +117,7 @@ impl Claims {
     pub fn of(pod: &Pod, snapshot: &Snapshot) -> Self {
         let mut claims = Self::default();
         for r in claims_of(pod) {
-            let Some(claim) = snapshot.claims.named(pod.meta.ns(), &r.name) else {
+            let Some(claim) = snapshot.persistent_volume_claims.named(pod.meta.ns(), &r.name) else {
                 claims.missing.push(r);
                 continue;
             };

@@ -6,7 +6,7 @@ use crate::sched::node::NodeInfo;
 use crate::sched::status::{Plugin, Reason, Verdict};
 use crate::snapshot::object::Object;
 use crate::snapshot::pod::{Pod, VolumeSource};
-use crate::snapshot::{Claim, Snapshot, Volume};
+use crate::snapshot::{PersistentVolume, PersistentVolumeClaim, Snapshot};
 use crate::wire::storage::CSINode;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl<'a> Limits<'a> {
         let mut attachments: HashMap<&str, Vec<Attached>> = HashMap::new();
         for a in snapshot.volume_attachments.iter().filter_map(|a| a.spec.as_ref()) {
             let volume = a.source.as_ref().and_then(|s| s.persistent_volume_name.as_deref());
-            let volume = volume.and_then(|name| snapshot.volumes.named("", name));
+            let volume = volume.and_then(|name| snapshot.persistent_volumes.named("", name));
             let csi = volume.and_then(|v| v.spec.as_ref()?.persistent_volume_source.as_ref()?.csi.as_ref());
             if let (Some(csi), false) = (csi, a.attacher.is_empty()) {
                 let attached = (a.attacher.clone(), csi.volume_handle.clone());
@@ -103,7 +103,7 @@ impl<'a> Limits<'a> {
     /// The volumes of a pod that its drivers attach. Mirrors `filterAttachableVolumes`.
     fn volumes_of(&self, pod: &Pod, csi_node: Option<&Arc<Object<CSINode>>>) -> HashSet<Attached> {
         let attached = pod.volumes.iter().filter_map(|v| match claim_of(pod, v) {
-            Some(r) => self.claimed(self.snapshot.claims.named(pod.meta.ns(), &r.name)?, csi_node),
+            Some(r) => self.claimed(self.snapshot.persistent_volume_claims.named(pod.meta.ns(), &r.name)?, csi_node),
             None => {
                 inline(&v.source).filter(|(plugin, _)| migrated(csi_node, plugin.0)).map(|(p, id)| (p.1.to_owned(), id))
             }
@@ -111,8 +111,8 @@ impl<'a> Limits<'a> {
         attached.collect()
     }
 
-    fn claimed(&self, claim: &Claim, csi_node: Option<&Arc<Object<CSINode>>>) -> Option<Attached> {
-        match self.snapshot.volumes.named("", claims::volume_name(claim)) {
+    fn claimed(&self, claim: &PersistentVolumeClaim, csi_node: Option<&Arc<Object<CSINode>>>) -> Option<Attached> {
+        match self.snapshot.persistent_volumes.named("", claims::volume_name(claim)) {
             Some(volume) => from_volume(volume, csi_node),
             None => {
                 let provisioner = &claims::class(claim, self.snapshot)?.provisioner;
@@ -152,7 +152,7 @@ fn inline(source: &VolumeSource) -> Option<(InTree, String)> {
     Some((in_tree(plugin)?, id.to_owned()))
 }
 
-fn from_volume(volume: &Volume, csi_node: Option<&Arc<Object<CSINode>>>) -> Option<Attached> {
+fn from_volume(volume: &PersistentVolume, csi_node: Option<&Arc<Object<CSINode>>>) -> Option<Attached> {
     let source = volume.spec.as_ref()?.persistent_volume_source.as_ref()?;
     if let Some(csi) = &source.csi {
         return Some((csi.driver.clone(), csi.volume_handle.clone()));

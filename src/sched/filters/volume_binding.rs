@@ -8,7 +8,7 @@ use crate::sched::status::{Plugin, Reason, Status, Verdict};
 use crate::snapshot::intern::Interner;
 use crate::snapshot::quantity::Quantity;
 use crate::snapshot::selector::{LabelSelector, NodeSelector, topology_terms};
-use crate::snapshot::{Claim, Snapshot, StorageClass, Volume};
+use crate::snapshot::{PersistentVolume, PersistentVolumeClaim, Snapshot, StorageClass};
 use std::sync::Arc;
 
 /// A class with this provisioner makes no volumes.
@@ -20,7 +20,7 @@ pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
     let rejects =
         |words: String| Prepared::Rejects(Status::unresolvable(Plugin::VolumeBinding, Reason::Words(words.into())));
     for r in claims_of(pod) {
-        match snapshot.claims.named(pod.meta.ns(), &r.name) {
+        match snapshot.persistent_volume_claims.named(pod.meta.ns(), &r.name) {
             None if r.ephemeral => {
                 return rejects(format!(
                     "waiting for ephemeral volume controller to create the persistentvolumeclaim {:?}",
@@ -53,7 +53,7 @@ pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
 }
 
 /// Why no pod can be given a node while it uses this claim.
-fn unusable(claim: &Claim) -> Option<String> {
+fn unusable(claim: &PersistentVolumeClaim) -> Option<String> {
     let name = &*claim.meta.name;
     if claims::phase(claim) == "Lost" {
         let volume = claims::volume_name(claim);
@@ -70,7 +70,7 @@ struct VolumeBinding {
 
 /// A claim that waits for its pod.
 struct Delayed {
-    claim: Arc<Claim>,
+    claim: Arc<PersistentVolumeClaim>,
     size: Quantity,
     /// The node chosen for it already.
     selected_node: Option<String>,
@@ -80,7 +80,7 @@ struct Delayed {
 }
 
 struct Offer {
-    volume: Arc<Volume>,
+    volume: Arc<PersistentVolume>,
     reachable_from: Option<NodeSelector>,
     /// The volume names the claim already.
     reserved: bool,
@@ -96,8 +96,8 @@ struct Provision {
 
 impl VolumeBinding {
     fn new(claims: &Claims, snapshot: &Snapshot) -> Self {
-        let volume = |c: &Arc<Claim>| {
-            let volume = snapshot.volumes.named("", claims::volume_name(c))?;
+        let volume = |c: &Arc<PersistentVolumeClaim>| {
+            let volume = snapshot.persistent_volumes.named("", claims::volume_name(c))?;
             Some(claims::reachable_from(volume))
         };
         let mut delayed: Vec<Delayed> = claims.delayed.iter().map(|c| Delayed::new(c, snapshot)).collect();
@@ -138,12 +138,13 @@ impl VolumeBinding {
 }
 
 impl Delayed {
-    fn new(claim: &Arc<Claim>, snapshot: &Snapshot) -> Self {
+    fn new(claim: &Arc<PersistentVolumeClaim>, snapshot: &Snapshot) -> Self {
         let size = request(claim);
         let class_name = claims::class_name(claim);
         let selector = claim.spec.as_ref().and_then(|s| s.selector.as_ref());
         let selector = selector.map(|s| LabelSelector::read(Some(s), &mut Interner::default()));
-        let offers = snapshot.volumes.iter().filter_map(|v| offer(v, claim, class_name, size, selector.as_ref()));
+        let offers =
+            snapshot.persistent_volumes.iter().filter_map(|v| offer(v, claim, class_name, size, selector.as_ref()));
         let mut volumes: Vec<Offer> = offers.collect();
         volumes.sort_by_key(|o| (!o.reserved, capacity(&o.volume)));
         let selected = claim.meta.annotations.get("volume.kubernetes.io/selected-node");
@@ -166,20 +167,20 @@ impl Delayed {
     }
 }
 
-fn request(claim: &Claim) -> Quantity {
+fn request(claim: &PersistentVolumeClaim) -> Quantity {
     let requests = claim.spec.as_ref().and_then(|s| s.resources.as_ref()).map(|r| &r.requests);
     requests.and_then(|r| Quantity::parse(&r.get("storage")?.string)).unwrap_or_default()
 }
 
-fn capacity(volume: &Volume) -> Quantity {
+fn capacity(volume: &PersistentVolume) -> Quantity {
     let capacity = volume.spec.as_ref().map(|s| &s.capacity);
     capacity.and_then(|c| Quantity::parse(&c.get("storage")?.string)).unwrap_or_default()
 }
 
 /// Whether a volume could be bound to a claim, apart from the node. Mirrors `FindMatchingVolume`.
 fn offer(
-    volume: &Arc<Volume>,
-    claim: &Claim,
+    volume: &Arc<PersistentVolume>,
+    claim: &PersistentVolumeClaim,
     class: &str,
     size: Quantity,
     selector: Option<&LabelSelector>,

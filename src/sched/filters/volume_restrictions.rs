@@ -13,7 +13,7 @@ pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
     let pod = incoming.pod();
     let mut exclusive: Vec<Str> = Vec::new();
     for name in direct_claims(pod) {
-        let Some(claim) = incoming.snapshot().claims.named(pod.meta.ns(), name) else {
+        let Some(claim) = incoming.snapshot().persistent_volume_claims.named(pod.meta.ns(), name) else {
             let words = format!("persistentvolumeclaim {:?} not found", &**name);
             return Prepared::Rejects(Status::unresolvable(Plugin::VolumeRestrictions, Reason::Words(words.into())));
         };

@@ -43,7 +43,7 @@ pub fn zones(incoming: &Incoming<'_>) -> Result<Vec<Zone>, String> {
     let mut zones = Vec::new();
     for v in pod.volumes.iter() {
         let VolumeSource::Claim { name, .. } = &v.source else { continue };
-        let claim = snapshot.claims.named(pod.meta.ns(), name);
+        let claim = snapshot.persistent_volume_claims.named(pod.meta.ns(), name);
         let claim = claim.ok_or_else(|| format!("persistentvolumeclaim {:?} not found", &**name))?;
         let volume_name = claims::volume_name(claim);
         if volume_name.is_empty() {
@@ -58,7 +58,7 @@ pub fn zones(incoming: &Incoming<'_>) -> Result<Vec<Zone>, String> {
             }
             return Err("PersistentVolume had no name".to_owned());
         }
-        let volume = snapshot.volumes.named("", volume_name);
+        let volume = snapshot.persistent_volumes.named("", volume_name);
         let volume = volume.ok_or_else(|| format!("persistentvolume {volume_name:?} not found"))?;
         for (key, new_key) in TOPOLOGY {
             if let Some(value) = volume.meta.labels.get(key) {

@@ -4,7 +4,7 @@ use prost::bytes::Bytes;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use super::answer::{Encoding, unwrap_protobuf};
+use super::status::{Encoding, unwrap_protobuf};
 
 /// `metav1.ListMeta`: what pages are turned by.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The environment and the files of the process.
-pub trait Host {
+pub trait Environment {
     /// A variable of the environment; one that is empty counts as unset, as in Go's `os.Getenv`.
     fn var(&self, name: &str) -> Option<String>;
     /// The whole of a file.
@@ -21,7 +21,7 @@ pub trait Host {
 #[derive(Debug, Clone, Copy)]
 pub struct System;
 
-impl Host for System {
+impl Environment for System {
     fn var(&self, name: &str) -> Option<String> {
         std::env::var(name).ok().filter(|value| !value.is_empty())
     }
@@ -60,7 +60,7 @@ pub(super) mod fake {
         }
     }
 
-    impl Host for Fake {
+    impl Environment for Fake {
         fn var(&self, name: &str) -> Option<String> {
             self.vars.get(name).filter(|value| !value.is_empty()).cloned()
         }
