@@ -43,4 +43,6 @@ pub mod report;
 pub mod sched;
 pub mod shell;
 pub mod snapshot;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod wire;
