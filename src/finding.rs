@@ -2,7 +2,7 @@
 
 mod codes;
 
-use crate::snapshot::kinds::api_version;
+use crate::snapshot::api_version;
 pub use codes::Code;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -115,7 +115,7 @@ impl Ref {
 
     /// A workload.
     pub fn workload(w: &crate::snapshot::workload::Workload) -> Self {
-        Self::new(&api_version(&w.group, &w.version), &w.kind, w.meta.ns(), &w.meta.name)
+        Self::new(&api_version::join(&w.group, &w.version), &w.kind, w.meta.ns(), &w.meta.name)
     }
 
     /// The owner of an object of this namespace.
@@ -126,7 +126,7 @@ impl Ref {
     /// An object of a known kind.
     pub fn of(kind: crate::snapshot::Kind, meta: &crate::snapshot::meta::Meta) -> Self {
         let i = kind.info();
-        Self::new(&api_version(i.group, i.version), i.name, meta.ns(), &meta.name)
+        Self::new(&api_version::join(i.group, i.version), i.name, meta.ns(), &meta.name)
     }
 }
 

@@ -317,17 +317,9 @@ fn hpa_floor(f: &Facts<'_>) -> Option<Finding> {
 
 fn operator_owned(f: &Facts<'_>) -> Option<Finding> {
     let operator = operators::operator(f.budget)?;
-    let setting = f
-        .snapshot
-        .customs
-        .in_namespace(f.budget.meta.ns())
-        .iter()
-        .find(|c| operator.name == "Longhorn" && &*c.kind == "Setting" && &*c.meta.name == "node-drain-policy");
-    let value = setting
-        .and_then(|s| s.at("/value"))
-        .and_then(|v| v.as_str())
-        .map(|v| format!(" (now {v})"))
-        .unwrap_or_default();
+    let setting = f.snapshot.longhorn_settings.named(f.budget.meta.ns(), "node-drain-policy");
+    let setting = setting.filter(|_| operator.name == "Longhorn");
+    let value = setting.map(|s| format!(" (now {})", s.value)).unwrap_or_default();
     let message = format!("{} makes this budget and moves it itself: {}{value}", operator.name, operator.way);
     let owners = f.budget.meta.controller.iter().chain(&f.budget.meta.owner);
     let refs = owners.map(|o| Ref::owner(f.budget.meta.ns(), o));

@@ -7,7 +7,7 @@ use crate::snapshot::meta::OwnerRef;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::{Scale, Workload};
 use crate::snapshot::{Kind, Snapshot};
-use crate::wire::crd::CrdVersion;
+use crate::wire::crd::CustomResourceDefinitionVersion;
 use std::sync::Arc;
 
 /// What the owners of some pods want together.
@@ -86,9 +86,7 @@ fn scale_of(snapshot: &Snapshot, pod: &Arc<Pod>, owner: &OwnerRef) -> Result<(Ar
             }
             Recognised::Known(_) => unknown(),
             _ => match definition_of(snapshot, owner) {
-                Some(version) if version.subresources.as_ref().is_none_or(|s| s.scale.is_none()) => {
-                    fails(no_subresource(snapshot, owner))
-                }
+                Some(version) if version.replicas_path().is_none() => fails(no_subresource(snapshot, owner)),
                 None if snapshot.coverage.has(Kind::CustomResourceDefinition) => {
                     fails(format!("no matches for kind {:?} in version {:?}", owner.kind, owner.api_version()))
                 }
@@ -119,10 +117,9 @@ pub(super) fn scale_holder<'a>(snapshot: &'a Snapshot, owner: &'a Arc<Workload>)
 }
 
 /// The version of a custom kind that the reference names, as it is defined.
-fn definition_of<'a>(snapshot: &'a Snapshot, owner: &OwnerRef) -> Option<&'a CrdVersion> {
-    let mut definitions = snapshot.definitions.iter();
-    let definition = definitions.find(|d| *d.spec.group == *owner.group && *d.spec.names.kind == *owner.kind)?;
-    definition.spec.versions.iter().find(|version| *version.name == *owner.version)
+fn definition_of<'a>(snapshot: &'a Snapshot, owner: &OwnerRef) -> Option<&'a CustomResourceDefinitionVersion> {
+    let definition = snapshot.definitions.iter().find(|d| d.is_of(&owner.group, &owner.kind))?;
+    definition.version(&owner.version)
 }
 
 fn has_scale(kind: Kind) -> bool {
@@ -136,8 +133,8 @@ fn no_subresource(snapshot: &Snapshot, owner: &OwnerRef) -> String {
         _ => snapshot
             .definitions
             .iter()
-            .find(|d| *d.spec.group == *owner.group && *d.spec.names.kind == *owner.kind)
-            .map(|d| d.spec.names.plural.clone()),
+            .find(|d| d.is_of(&owner.group, &owner.kind))
+            .and_then(|d| d.plural().map(str::to_owned)),
     };
     let plural = known.unwrap_or_else(|| format!("{}s", owner.kind.to_lowercase()));
     let resource = if owner.group.is_empty() { plural } else { format!("{plural}.{}", owner.group) };

@@ -8,9 +8,10 @@ use super::read::{CustomOwner, Wanted, wanted};
 use super::{Cluster, pages};
 use crate::error::Result;
 use crate::snapshot::Kind;
-use crate::snapshot::builder::{Builder, Header, HeaderRead, Item};
-use crate::snapshot::operated::Operated;
+use crate::snapshot::builder::Builder;
+use crate::snapshot::header::{Header, HeaderRead};
 use crate::snapshot::slim::{Slimmer, custom_owner};
+use crate::wire::item::Item;
 
 /// Definitions are written only where an owner's count needs one, and leases tell nothing that the head does not.
 const LEFT_OUT: &[Kind] = &[Kind::CustomResourceDefinition, Kind::Lease];
@@ -42,48 +43,54 @@ impl Cluster {
     pub fn export(&self, namespace: Option<&str>, slimmer: &mut Slimmer) -> Result<Export> {
         let server = self.greet()?;
         let kinds: Vec<_> = Kind::ALL.iter().copied().filter(|kind| !LEFT_OUT.contains(kind)).collect();
-        let lists = wanted(&kinds, namespace, &server.groups);
+        let lists = wanted(&kinds, namespace, &server);
         let mut contents: Vec<_> = lists.iter().map(|_| Content::default()).collect();
         let mut owners = Builder::default();
         let outcomes = self.read_lists(&lists, |index, wanted, event| {
             let Some(content) = contents.get_mut(index) else { return };
             match (wanted, event) {
                 (Wanted::Kind(kind), Event::Restart) => {
-                    content.items.clear();
+                    *content = Content::default();
                     owners.forget(*kind);
                 }
-                (Wanted::Operated(_) | Wanted::PodsOnNode, Event::Restart) => content.items.clear(),
                 (Wanted::Kind(kind), Event::Page(page)) => {
                     let split = pages::each_item(&page, |item| content.add(*kind, item, slimmer, &mut owners));
                     content.fault = split.err().or(content.fault.take());
                 }
-                (Wanted::Operated(operated), Event::Page(page)) => {
-                    let _ = pages::each_item(&page, |item| content.add_operated(operated, item));
-                }
-                (Wanted::PodsOnNode, Event::Page(_)) => {}
+                (Wanted::PodsOnNode, _) => {}
             }
         })?;
         let mut read = Vec::new();
-        let mut items = Vec::new();
-        for ((wanted, outcome), content) in outcomes.into_iter().zip(contents) {
+        for ((wanted, outcome), content) in outcomes.into_iter().zip(&contents) {
             if let Wanted::Kind(kind) = wanted {
                 if let Some(fault) = &content.fault {
                     log::warn!("{}: {fault}", kind.resource());
                 }
-                read.push(HeaderRead {
-                    resource: kind.resource(),
-                    namespace: namespace.filter(|_| kind.info().namespaced).map(str::to_owned),
-                    outcome: if content.fault.is_some() { "failed" } else { word(&outcome) }.to_owned(),
-                });
+                let outcome = if content.fault.is_some() { "failed" } else { word(&outcome) };
+                read.push(header_read(*kind, namespace, outcome));
             }
-            items.extend(content.items);
         }
+        read.extend(kinds.iter().filter(|kind| server.lacks(**kind)).map(|kind| header_read(*kind, namespace, "read")));
         // What definitions there are to read is written below.
-        let definitions = Kind::CustomResourceDefinition.resource();
-        read.push(HeaderRead { resource: definitions, namespace: None, outcome: "read".to_owned() });
-        for CustomOwner { namespace, owner, plural, scale } in self.scales(owners.unknown_owners())? {
-            items.extend(custom_owner(&namespace, &owner, &plural, scale).iter().map(bytes));
+        read.push(header_read(Kind::CustomResourceDefinition, namespace, "read"));
+        let mut defined = Vec::new();
+        for CustomOwner { namespace, owner, plural, scale } in self.scales(owners.custom_owners())? {
+            let mut objects = custom_owner(&namespace, &owner, &plural, scale).into_iter();
+            let known = contents.iter_mut().flat_map(|c| &mut c.customs).find(|o| o["metadata"]["uid"] == *owner.uid);
+            match (known, objects.next()) {
+                // Of what an operator defines more may be read than its count.
+                (Some(known), Some(object)) if object["spec"].is_object() => {
+                    known["spec"]["replicas"] = object["spec"]["replicas"].clone();
+                }
+                (None, Some(object)) => defined.push(bytes(&object)),
+                _ => {}
+            }
+            defined.extend(objects.map(|object| bytes(&object)));
         }
+        let items = contents
+            .into_iter()
+            .flat_map(|c| c.items.into_iter().chain(c.customs.iter().map(bytes).collect::<Vec<_>>()));
+        let items = items.chain(defined).collect();
         let context = self.context().map(str::to_owned);
         Ok(Export {
             header: Header { now: Some(self.client.now()), server_version: server.version, context, read },
@@ -96,12 +103,15 @@ impl Cluster {
 #[derive(Default)]
 struct Content {
     items: Vec<Box<[u8]>>,
+    /// Those of kinds that operators define.
+    customs: Vec<Value>,
     fault: Option<String>,
 }
 
 impl Content {
     fn add(&mut self, kind: Kind, item: Item<'_>, slimmer: &mut Slimmer, owners: &mut Builder) {
         match slimmer.slim(kind, item) {
+            Ok(object) if kind.info().custom => self.customs.push(object),
             Ok(object) => self.items.push(bytes(&object)),
             Err(e) => self.fault = Some(e.to_string()),
         }
@@ -110,13 +120,13 @@ impl Content {
             let _ = owners.add(kind, item);
         }
     }
+}
 
-    fn add_operated(&mut self, operated: &Operated, item: Item<'_>) {
-        if let Item::Json(json) = item
-            && let Ok(object) = serde_json::from_slice::<Value>(json)
-        {
-            self.items.push(bytes(&operated.slim(&object)));
-        }
+fn header_read(kind: Kind, namespace: Option<&str>, outcome: &str) -> HeaderRead {
+    HeaderRead {
+        resource: kind.resource(),
+        namespace: namespace.filter(|_| kind.info().namespaced).map(str::to_owned),
+        outcome: outcome.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::list::Page;
 use super::status::{Encoding, unwrap_protobuf};
-use crate::snapshot::builder::Item;
+use crate::wire::item::Item;
 
 /// A list in JSON, its items unread. Go writes `null` for no items.
 #[derive(Deserialize)]

@@ -9,10 +9,10 @@ use super::discovery::group_path;
 use super::list::{Event, ListRequest, Outcome, PROTOBUF, PROTOBUF_METADATA};
 use super::{Cluster, Got, Page, Resource, pages};
 use crate::error::Result;
-use crate::snapshot::builder::{Builder, Item};
+use crate::snapshot::api_version;
+use crate::snapshot::builder::Builder;
 use crate::snapshot::coverage;
 use crate::snapshot::meta::OwnerRef;
-use crate::snapshot::operated::{OPERATED, Operated};
 use crate::snapshot::workload::Scale;
 use crate::snapshot::{Kind, Snapshot, Source};
 use crate::wire;
@@ -32,18 +32,22 @@ pub struct Needs<'a> {
 #[must_use]
 pub fn list_of(kind: Kind, namespace: Option<&str>) -> ListRequest {
     let info = kind.info();
-    let api_version =
-        if info.group.is_empty() { info.version.to_owned() } else { format!("{}/{}", info.group, info.version) };
-    // Of a namespace its labels and its deletion are of interest.
-    let accept = if kind == Kind::Namespace { PROTOBUF_METADATA } else { PROTOBUF };
-    list_at(&api_version, info.plural, info.namespaced, namespace).accept(accept)
+    list_at(kind, &api_version::join(info.group, info.version), namespace)
 }
 
-fn list_at(api_version: &str, plural: &str, namespaced: bool, namespace: Option<&str>) -> ListRequest {
+fn list_at(kind: Kind, api_version: &str, namespace: Option<&str>) -> ListRequest {
+    let info = kind.info();
     let group = group_path(api_version);
-    match namespace {
-        Some(namespace) if namespaced => ListRequest::new(format!("{group}/namespaces/{namespace}/{plural}")),
-        _ => ListRequest::new(format!("{group}/{plural}")),
+    let path = match namespace {
+        Some(namespace) if info.namespaced => format!("{group}/namespaces/{namespace}/{}", info.plural),
+        _ => format!("{group}/{}", info.plural),
+    };
+    match kind {
+        // Of a namespace its labels and its deletion are of interest.
+        Kind::Namespace => ListRequest::new(path).accept(PROTOBUF_METADATA),
+        // The others are none of a drain's business.
+        Kind::LonghornSetting => ListRequest::new(path).fields("metadata.name=node-drain-policy"),
+        _ => ListRequest::new(path).accept(PROTOBUF),
     }
 }
 
@@ -72,7 +76,10 @@ impl Cluster {
         let mut builder = Builder::default();
         // Definitions say where the count of a custom owner stands. They are large, and the server is asked itself.
         builder.note(Kind::CustomResourceDefinition, coverage::Outcome::Read);
-        let mut lists = wanted(needs.kinds, needs.namespace, &server.groups);
+        let mut lists = wanted(needs.kinds, needs.namespace, &server);
+        for kind in needs.kinds.iter().filter(|kind| server.lacks(**kind)) {
+            builder.note(*kind, coverage::Outcome::Read);
+        }
         let on_node = needs.node.map(|node| list_of(Kind::Pod, None).fields(format!("spec.nodeName={node}")));
         lists.extend(on_node.map(|list| (Wanted::PodsOnNode, list)));
         let mut held = Vec::new();
@@ -82,28 +89,18 @@ impl Cluster {
             // They wait for the other pods, which may have to be read anew.
             (Wanted::PodsOnNode, Event::Page(page)) => held.push(page),
             (Wanted::PodsOnNode, Event::Restart) => held.clear(),
-            // What is read anew takes the place of what was read first.
-            (Wanted::Operated(_), Event::Restart) => {}
-            (Wanted::Operated(_), Event::Page(page)) => {
-                // A word less about an operator is no gap.
-                let _ = pages::each_item(&page, |item| {
-                    if let Item::Json(bytes) = item {
-                        let _ = builder.add_json(bytes);
-                    }
-                });
-            }
         })?;
         for (wanted, outcome) in outcomes {
             match wanted {
                 Wanted::Kind(kind) => builder.note(*kind, outcome.into()),
-                // A word less about its neighbours or about an operator is no gap.
-                Wanted::PodsOnNode | Wanted::Operated(_) => {}
+                // A word less about its neighbours is no gap.
+                Wanted::PodsOnNode => {}
             }
         }
         for page in held {
             add_page(&mut builder, Kind::Pod, &page);
         }
-        for CustomOwner { namespace, owner, scale, .. } in self.scales(builder.unknown_owners())? {
+        for CustomOwner { namespace, owner, scale, .. } in self.scales(builder.custom_owners())? {
             builder.add_owner(&namespace, &owner, scale);
         }
         let source = Source {
@@ -133,8 +130,8 @@ impl Cluster {
         let mut answers = self.get_all(&["/version".into(), "/apis".into()])?.into_iter();
         let mut next = || answers.next().unwrap_or(Err(Outcome::Absent));
         let version = self.version_in(next())?;
-        // Without the groups there is a word less about operators.
-        let groups = next().ok().and_then(|body| serde_json::from_slice(&body).ok()).unwrap_or_default();
+        // Without the groups what operators define is a gap.
+        let groups = next().ok().and_then(|body| serde_json::from_slice(&body).ok());
         Ok(Greeting { version, groups })
     }
 
@@ -238,7 +235,22 @@ struct ScaleSpec {
 pub(super) struct Greeting {
     /// Like `v1.36.3`; `None` where it may not be asked for.
     pub version: Option<String>,
-    pub groups: GroupList,
+    /// `None` where they may not be asked for.
+    pub groups: Option<GroupList>,
+}
+
+impl Greeting {
+    /// The version of a group that the server prefers, as an `apiVersion`.
+    fn preferred(&self, group: &str) -> Option<&str> {
+        let group = self.groups.as_ref()?.groups.iter().find(|g| g.name == group)?;
+        Some(&group.preferred_version.group_version)
+    }
+
+    /// Whether the server is known not to have a kind, as it is without the operator that defines it: there is none.
+    pub fn lacks(&self, kind: Kind) -> bool {
+        let info = kind.info();
+        info.custom && self.groups.is_some() && self.preferred(info.group).is_none()
+    }
 }
 
 /// `metav1.APIGroupList`.
@@ -266,22 +278,16 @@ pub(super) enum Wanted {
     Kind(Kind),
     /// The pods of one node, besides those of a namespace.
     PodsOnNode,
-    /// Objects of an operator.
-    Operated(&'static Operated),
 }
 
-/// The lists of these kinds, and of those operators that the server has.
-pub(super) fn wanted(kinds: &[Kind], namespace: Option<&str>, groups: &GroupList) -> Vec<(Wanted, ListRequest)> {
+/// The lists of these kinds; of what operators define, those that the server has.
+pub(super) fn wanted(kinds: &[Kind], namespace: Option<&str>, server: &Greeting) -> Vec<(Wanted, ListRequest)> {
+    let list = |kind: &Kind| match kind.info() {
+        info if info.custom => Some(list_at(*kind, server.preferred(info.group)?, namespace)),
+        _ => Some(list_of(*kind, namespace)),
+    };
     let known = kinds.iter().filter(|kind| **kind != Kind::CustomResourceDefinition);
-    let known = known.map(|kind| (Wanted::Kind(*kind), list_of(*kind, namespace)));
-    let operated = OPERATED.iter().filter_map(|operated| {
-        let group = groups.groups.iter().find(|group| group.name == operated.group)?;
-        let version = &group.preferred_version.group_version;
-        let list = list_at(version, operated.plural, operated.namespaced, namespace);
-        let one = operated.name.map(|name| format!("metadata.name={name}")).unwrap_or_default();
-        Some((Wanted::Operated(operated), list.fields(one)))
-    });
-    known.chain(operated).collect()
+    known.filter_map(|kind| Some((Wanted::Kind(*kind), list(kind)?))).collect()
 }
 
 /// `None` for an owner that is gone.

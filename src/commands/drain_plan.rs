@@ -37,8 +37,8 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::PersistentVolumeClaim, "whether a replacement can reach its volumes"),
     Need::helpful(Kind::PersistentVolume, "whether a replacement can reach its volumes"),
     Need::helpful(Kind::StorageClass, "whether a replacement can reach its volumes"),
-    Need::helpful(Kind::CsiNode, "how many volumes a node can attach"),
-    Need::helpful(Kind::CsiDriver, "how many volumes a node can attach"),
+    Need::helpful(Kind::CSINode, "how many volumes a node can attach"),
+    Need::helpful(Kind::CSIDriver, "how many volumes a node can attach"),
     Need::helpful(Kind::VolumeAttachment, "how many volumes a node has attached"),
     Need::helpful(Kind::ResourceQuota, "whether a quota refuses a replacement"),
     Need::helpful(Kind::LimitRange, "what a quota counts a replacement as"),
@@ -47,6 +47,8 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::ValidatingWebhookConfiguration, "whether a webhook denies an eviction"),
     Need::helpful(Kind::MutatingWebhookConfiguration, "whether a webhook denies an eviction"),
     Need::helpful(Kind::CustomResourceDefinition, "whether custom owners have a scale"),
+    Need::incidental(Kind::CloudNativePGCluster, "whether CloudNativePG has another instance to make the primary"),
+    Need::incidental(Kind::NodePool, "how long a grace Karpenter allows"),
 ];
 
 /// Flags of `drain-plan`.

@@ -30,6 +30,7 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::Namespace, "whether a namespace is being deleted"),
     Need::incidental(Kind::Node, "whether a pod is not Ready for its node"),
     Need::helpful(Kind::CustomResourceDefinition, "whether custom owners have a scale"),
+    Need::incidental(Kind::LonghornSetting, "what Longhorn does with its budgets while a node is drained"),
 ];
 
 /// Flags of `status`.

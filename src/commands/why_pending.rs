@@ -56,9 +56,9 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::PersistentVolumeClaim, "pods with claims"),
     Need::helpful(Kind::PersistentVolume, "from which nodes a volume can be reached"),
     Need::helpful(Kind::StorageClass, "whether an unbound claim waits for its pod"),
-    Need::helpful(Kind::CsiNode, "how many volumes a node can attach"),
-    Need::helpful(Kind::CsiDriver, "drivers that track storage capacity"),
-    Need::helpful(Kind::CsiStorageCapacity, "whether storage near a node is left"),
+    Need::helpful(Kind::CSINode, "how many volumes a node can attach"),
+    Need::helpful(Kind::CSIDriver, "drivers that track storage capacity"),
+    Need::helpful(Kind::CSIStorageCapacity, "whether storage near a node is left"),
     Need::helpful(Kind::VolumeAttachment, "volumes still attached"),
     Need::helpful(Kind::ResourceClaim, "pods with device claims"),
     Need::helpful(Kind::ResourceSlice, "which devices nodes have"),
@@ -75,6 +75,7 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::LimitRange, "limit ranges that refuse pods"),
     Need::helpful(Kind::ServiceAccount, "service accounts that do not exist"),
     Need::helpful(Kind::Event, "what was reported"),
+    Need::helpful(Kind::NodePool, "whether Karpenter could add a node"),
 ];
 
 /// Runs the command.

@@ -3,8 +3,9 @@
 mod split;
 
 use crate::error::{Failure, Kind, Result};
-use crate::snapshot::builder::{Builder, ItemError};
+use crate::snapshot::builder::Builder;
 use crate::snapshot::{Snapshot, Source};
+use crate::wire::item::ItemError;
 use jiff::Timestamp;
 use split::{Position, SplitError, Splitter};
 use std::fs::{self, File};

@@ -11,14 +11,14 @@ use crate::finding::{Code, Finding, Ref, Severity};
 use crate::sched::filters::claims::{self, Claims};
 use crate::sched::filters::taint_toleration::tolerates;
 use crate::sched::resources::{Of, Sums, requests};
-use crate::snapshot::custom::Custom;
 use crate::snapshot::intern::Interner;
 use crate::snapshot::node::Taint;
+use crate::snapshot::object::Object;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::quantity::Quantity;
 use crate::snapshot::selector::{NodeSelector, NodeTerm, Operator, Requirement, topology_terms};
 use crate::snapshot::{Snapshot, Str};
-use serde_json::Value;
+use crate::wire::operators::NodePool;
 use std::sync::Arc;
 
 /// What NodePools could do for a pod that no node takes. Nothing is said where Karpenter would not look at the pod: it
@@ -73,9 +73,8 @@ pub struct Offer {
 
 /// What each NodePool could do for a pod, in the order in which Karpenter tries them: by weight, then by name.
 pub fn offers(pod: &Pod, snapshot: &Snapshot) -> Vec<Offer> {
-    let pools = snapshot.customs.iter().filter(|c| &*c.group == "karpenter.sh" && &*c.kind == "NodePool");
-    let mut pools: Vec<&Arc<Custom>> = pools.collect();
-    let weight = |c: &Custom| c.at("/spec/weight").and_then(Value::as_i64).unwrap_or(0);
+    let mut pools: Vec<&Arc<Object<NodePool>>> = snapshot.node_pools.iter().collect();
+    let weight = |pool: &NodePool| pool.spec.weight.unwrap_or(0);
     pools.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.meta.name.cmp(&b.meta.name)));
     if pools.is_empty() {
         return Vec::new();
@@ -116,9 +115,11 @@ impl<'a> Asked<'a> {
     }
 }
 
-fn answer(pool: &Custom, asked: &Asked<'_>) -> Result<Vec<String>, String> {
+fn answer(pool: &Object<NodePool>, asked: &Asked<'_>) -> Result<Vec<String>, String> {
     usable(pool)?;
-    if let Some(taint) = taints(pool).iter().find(|t| keeps_away(asked.pod, t)) {
+    let mut i = Interner::default();
+    let mut taints = pool.spec.template.spec.taints.iter().map(|t| Taint::read(t, &mut i));
+    if let Some(taint) = taints.find(|t| keeps_away(asked.pod, t)) {
         return Err(format!("the pod does not tolerate its taint {taint}"));
     }
     let mut conditions = Vec::new();
@@ -148,30 +149,18 @@ fn answer(pool: &Custom, asked: &Asked<'_>) -> Result<Vec<String>, String> {
 }
 
 /// Whether Karpenter looks at the pool at all.
-fn usable(pool: &Custom) -> Result<(), String> {
+fn usable(pool: &Object<NodePool>) -> Result<(), String> {
     if pool.meta.is_terminating() {
         return Err("it is being deleted".to_owned());
     }
-    if pool.at("/spec/replicas").is_some_and(|n| !n.is_null()) {
+    if pool.spec.replicas.is_some() {
         return Err("it has a fixed number of nodes (spec.replicas)".to_owned());
     }
-    let conditions = pool.at("/status/conditions").and_then(Value::as_array);
-    let ready = conditions.into_iter().flatten().find(|c| c["type"] == "Ready");
-    match ready {
-        Some(c) if c["status"] != "True" => Err(match c["message"].as_str() {
-            Some(words) if !words.is_empty() => format!("it is not Ready ({words})"),
-            _ => "it is not Ready".to_owned(),
-        }),
+    match pool.status.conditions.iter().find(|c| c.type_ == "Ready") {
+        Some(c) if c.status != "True" && c.message.is_empty() => Err("it is not Ready".to_owned()),
+        Some(c) if c.status != "True" => Err(format!("it is not Ready ({})", c.message)),
         _ => Ok(()),
     }
-}
-
-fn taints(pool: &Custom) -> Vec<Taint> {
-    let list = pool.at("/spec/template/spec/taints").and_then(Value::as_array);
-    let text = |t: &Value, name: &str| Str::from(t[name].as_str().unwrap_or_default());
-    let read =
-        |t: &Value| Taint { key: text(t, "key"), value: text(t, "value"), effect: text(t, "effect"), since: None };
-    list.into_iter().flatten().map(read).collect()
 }
 
 fn keeps_away(pod: &Pod, t: &Taint) -> bool {
@@ -179,14 +168,13 @@ fn keeps_away(pod: &Pod, t: &Taint) -> bool {
 }
 
 /// Whether the pool may grow by a node that has room for the pod.
-fn limits(pool: &Custom, requests: &Sums, conditions: &mut Vec<String>) -> Result<(), String> {
-    let limits = pool.at("/spec/limits").and_then(Value::as_object);
-    for (name, limit) in limits.into_iter().flatten() {
-        let Some(limit) = quantity(limit) else {
+fn limits(pool: &NodePool, requests: &Sums, conditions: &mut Vec<String>) -> Result<(), String> {
+    for (name, limit) in &pool.spec.limits {
+        let Some(limit) = Quantity::parse(&limit.string) else {
             conditions.push(format!("its limit of {name} allows it"));
             continue;
         };
-        let used = pool.at("/status/resources").and_then(|r| quantity(r.get(name)?)).unwrap_or_default();
+        let used = pool.status.resources.get(name).and_then(|q| Quantity::parse(&q.string)).unwrap_or_default();
         let asked = requests.get(name).unwrap_or_default();
         let least = match &**name {
             "nodes" | "pods" => Quantity::units(1),
@@ -202,14 +190,6 @@ fn limits(pool: &Custom, requests: &Sums, conditions: &mut Vec<String>) -> Resul
     Ok(())
 }
 
-fn quantity(value: &Value) -> Option<Quantity> {
-    match value {
-        Value::String(text) => Quantity::parse(text),
-        Value::Number(n) => Quantity::parse(&n.to_string()),
-        _ => None,
-    }
-}
-
 /// What labels a pool's nodes have.
 struct Offered {
     requirements: Vec<Requirement>,
@@ -218,23 +198,19 @@ struct Offered {
 }
 
 impl Offered {
-    fn read(pool: &Custom) -> Self {
+    fn read(pool: &Object<NodePool>) -> Self {
         let mut i = Interner::default();
         let mut offered = Self {
             requirements: vec![Requirement::equals("karpenter.sh/nodepool".into(), pool.meta.name.clone())],
             unread: Vec::new(),
         };
-        let labels = pool.at("/spec/template/metadata/labels").and_then(Value::as_object);
-        let labels = labels.into_iter().flatten().filter_map(|(k, v)| Some((k, v.as_str()?)));
-        offered.requirements.extend(labels.map(|(k, v)| Requirement::equals(k.as_str().into(), v.into())));
-        let list = pool.at("/spec/template/spec/requirements").and_then(Value::as_array);
-        for r in list.into_iter().flatten() {
-            let values = r["values"].as_array().into_iter().flatten();
-            let values: Vec<String> = values.filter_map(|v| v.as_str().map(str::to_owned)).collect();
-            let key = r["key"].as_str().unwrap_or_default();
-            match Requirement::read(key, r["operator"].as_str().unwrap_or_default(), &values, &mut i) {
+        let template = &pool.spec.template;
+        let labels = template.metadata.labels.iter();
+        offered.requirements.extend(labels.map(|(k, v)| Requirement::equals(k.as_str().into(), v.as_str().into())));
+        for r in &template.spec.requirements {
+            match Requirement::read(&r.key, &r.operator, &r.values, &mut i) {
                 Some(requirement) => offered.requirements.push(requirement),
-                None => offered.unread.push(key.to_owned()),
+                None => offered.unread.push(r.key.clone()),
             }
         }
         offered
@@ -343,7 +319,7 @@ fn possible(all: &[&Requirement]) -> bool {
 mod tests {
     use super::*;
     use crate::sched::testing::{cluster, find, merged, pod};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     /// A NodePool named `pool` that is Ready, merged with `spec`.
     fn pool(spec: &Value) -> Value {

@@ -9,10 +9,11 @@ use super::stage::Stage;
 use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::shell::Kubectl;
+use crate::snapshot::keep::{Keep, Reader};
 use crate::snapshot::pod::{Pod, VolumeSource};
 use crate::snapshot::selector::{NodeSelector, NodeTerm, Requirement};
 use crate::snapshot::workload::{Detail, Workload};
-use crate::snapshot::{PersistentVolumeClaim, Snapshot, Str};
+use crate::snapshot::{Snapshot, Str};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -119,8 +120,7 @@ fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) ->
         pod.meta.name = format!("{}-{at}", w.meta.name).into();
         if let Detail::StatefulSet(d) = &w.detail {
             for claim in &d.0.volume_claim_templates {
-                let mut i = crate::snapshot::intern::Interner::default();
-                let mut object: PersistentVolumeClaim = crate::snapshot::object::Object::read(claim.clone(), &mut i);
+                let Ok(mut object) = claim.clone().keep(&mut Reader::default()) else { continue };
                 let volume = object.meta.name.clone();
                 object.meta.namespace = Some(ns.as_str().into());
                 object.meta.name = format!("{volume}-{}", pod.meta.name).into();

@@ -1,9 +1,11 @@
 //! PodDisruptionBudgets as they are kept.
 
-use super::intern::{Interner, Str};
+use super::intern::Str;
+use super::keep::{Keep, Reader};
 use super::meta::Meta;
 use super::pod::Condition;
 use super::selector::LabelSelector;
+use super::table::Keyed;
 use crate::wire::policy as wire;
 use crate::wire::scalar::IntOrString;
 use jiff::Timestamp;
@@ -55,13 +57,21 @@ pub struct BudgetStatus {
     pub conditions: Box<[Condition]>,
 }
 
-impl Budget {
-    /// Reads the wire form.
-    pub fn read(w: wire::PodDisruptionBudget, i: &mut Interner) -> Self {
-        let spec = w.spec.unwrap_or_default();
-        let status = w.status.unwrap_or_default();
-        Self {
-            meta: Meta::read(w.metadata, i),
+impl Keyed for Budget {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+}
+
+impl Keep for wire::PodDisruptionBudget {
+    type Kept = Budget;
+
+    fn keep(self, reader: &mut Reader) -> Result<Budget, String> {
+        let i = &mut reader.interner;
+        let spec = self.spec.unwrap_or_default();
+        let status = self.status.unwrap_or_default();
+        Ok(Budget {
+            meta: Meta::read(self.metadata, i),
             // The controller looks at maxUnavailable first.
             rule: match (spec.max_unavailable, spec.min_available) {
                 (Some(max), _) => Rule::MaxUnavailable(max),
@@ -85,9 +95,11 @@ impl Budget {
                     .map(|c| Condition::read(&c.type_, &c.status, c.last_transition_time, &c.reason, &c.message, i))
                     .collect(),
             },
-        }
+        })
     }
+}
 
+impl Budget {
     /// The DisruptionAllowed condition.
     pub fn condition(&self) -> Option<&Condition> {
         self.status.conditions.iter().find(|c| &*c.kind == "DisruptionAllowed")

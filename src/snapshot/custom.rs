@@ -1,30 +1,15 @@
-//! Objects of kinds that the tool does not know: owners of pods, and those operators whose settings bear on a drain.
+//! Objects of kinds that are not built in, as far as they may own pods.
 
+use super::api_version;
 use super::intern::{Interner, Str};
-use super::kinds::split_api_version;
 use super::meta::Meta;
 use super::workload::Scale;
 use crate::wire::crd::CustomResourceDefinition;
 use crate::wire::meta::ObjectMeta;
 use serde_json::Value;
 
-/// API groups of operators, queues and autoscalers whose objects are kept whole, as answers name their settings.
-pub const KEPT_GROUPS: &[&str] = &[
-    "postgresql.cnpg.io",
-    "longhorn.io",
-    "ceph.rook.io",
-    "kafka.strimzi.io",
-    "core.strimzi.io",
-    "karpenter.sh",
-    "kueue.x-k8s.io",
-    "argoproj.io",
-    "autoscaling.k8s.io",
-    "keda.sh",
-];
-
-/// An object of a kind that the tool does not know.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Custom {
+/// An object of a kind that is not built in, until it is known whether it owns anything.
+pub(super) struct Custom {
     /// Names, labels, owner, age.
     pub meta: Meta,
     /// Its API group.
@@ -33,16 +18,14 @@ pub struct Custom {
     pub version: Str,
     /// Its kind.
     pub kind: Str,
-    /// The object without its metadata; `null` where its group is not among [`KEPT_GROUPS`].
-    pub body: Value,
-    /// Its integers by path (`.spec.replicas`), until its scale is known.
-    pub(super) integers: Vec<(String, i64)>,
+    /// Its integers by path: `.spec.replicas`.
+    integers: Vec<(String, i64)>,
 }
 
 impl Custom {
     /// Reads any object.
     pub fn read(api_version: &str, kind: &str, mut object: Value, i: &mut Interner) -> Result<Self, String> {
-        let (group, version) = split_api_version(api_version);
+        let (group, version) = api_version::split(api_version);
         let metadata = object.as_object_mut().and_then(|o| o.shift_remove("metadata")).unwrap_or_default();
         let metadata: Option<ObjectMeta> = serde_json::from_value(metadata).map_err(|e| format!("metadata: {e}"))?;
         let mut integers = Vec::new();
@@ -52,25 +35,17 @@ impl Custom {
             group: i.str(group),
             version: i.str(version),
             kind: i.str(kind),
-            body: if KEPT_GROUPS.contains(&group) { object } else { Value::Null },
             integers,
         })
-    }
-
-    /// The value at a path such as `/spec/instances`.
-    pub fn at(&self, pointer: &str) -> Option<&Value> {
-        self.body.pointer(pointer)
     }
 
     /// Its scale, by what its definition says. Mirrors `apiextensions-apiserver/pkg/registry/customresource/etcd.go`:
     /// a path at which nothing stands is an error there, and so no scale.
     pub(super) fn scale(&self, definition: Option<&CustomResourceDefinition>) -> Scale {
         let Some(definition) = definition else { return Scale::Unknown };
-        let version = definition.spec.versions.iter().find(|v| *v.name == *self.version);
-        let Some(scale) = version.and_then(|v| v.subresources.as_ref()).and_then(|s| s.scale.as_ref()) else {
-            return Scale::NoScale;
-        };
-        let found = self.integers.iter().find(|(path, _)| *path == scale.spec_replicas_path);
+        let version = definition.version(&self.version);
+        let Some(replicas) = version.and_then(|v| v.replicas_path()) else { return Scale::NoScale };
+        let found = self.integers.iter().find(|(path, _)| path == replicas);
         found.and_then(|(_, n)| i32::try_from(*n).ok()).map_or(Scale::NoScale, Scale::Replicas)
     }
 }

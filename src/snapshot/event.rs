@@ -1,8 +1,11 @@
 //! Events of both APIs in one shape.
 
-use super::intern::{Interner, Str};
+use super::intern::Str;
+use super::keep::{Keep, Reader};
 use super::meta::Meta;
+use super::table::Keyed;
 use crate::wire::events as wire;
+use crate::wire::scalar::Time;
 use jiff::Timestamp;
 
 /// What happened to an object.
@@ -32,15 +35,24 @@ pub struct Event {
     pub last_seen: Option<Timestamp>,
 }
 
-impl Event {
-    /// Reads the core API's form.
-    pub fn read(w: wire::Event, i: &mut Interner) -> Self {
+impl Keyed for Event {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+}
+
+impl Keep for wire::Event {
+    type Kept = Event;
+
+    fn keep(self, reader: &mut Reader) -> Result<Event, String> {
+        let i = &mut reader.interner;
+        let w = self;
         let about = w.involved_object.unwrap_or_default();
         let source = w.source.unwrap_or_default().component;
         let series = w.series.unwrap_or_default();
         let meta = Meta::read(w.metadata, i);
         let times = [w.first_timestamp, w.last_timestamp, w.event_time, series.last_observed_time];
-        Self {
+        Ok(Event {
             kind: i.str(&about.kind),
             namespace: i.opt(&about.namespace),
             name: i.str(&about.name),
@@ -50,19 +62,15 @@ impl Event {
             warning: w.type_ == "Warning",
             reporter: i.str(if w.reporting_component.is_empty() { &source } else { &w.reporting_component }),
             count: series.count.or(w.count).unwrap_or(1),
-            last_seen: times
-                .into_iter()
-                .flatten()
-                .filter_map(super::super::wire::scalar::Time::timestamp)
-                .max()
-                .or(meta.creation_timestamp),
+            last_seen: times.into_iter().flatten().filter_map(Time::timestamp).max().or(meta.creation_timestamp),
             meta,
-        }
+        })
     }
+}
 
-    /// Reads the newer API's form.
-    pub fn read_events_v1(w: wire::EventsV1Event, i: &mut Interner) -> Self {
-        let core = wire::Event {
+impl From<wire::EventsV1Event> for wire::Event {
+    fn from(w: wire::EventsV1Event) -> Self {
+        Self {
             metadata: w.metadata,
             involved_object: w.regarding,
             reason: w.reason,
@@ -75,13 +83,6 @@ impl Event {
             event_time: w.event_time,
             series: w.series,
             reporting_component: w.reporting_controller,
-        };
-        Self::read(core, i)
-    }
-}
-
-impl super::table::HasMeta for Event {
-    fn meta(&self) -> &Meta {
-        &self.meta
+        }
     }
 }

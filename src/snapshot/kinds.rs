@@ -1,34 +1,135 @@
-//! The kinds that are read: one table.
+//! The kinds that are read: one table, from which everything else about a kind follows.
 
+use super::api_version;
 use std::fmt;
 
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident: $group:literal $version:literal $name:literal $plural:literal $scope:ident),* $(,)?) => {
+/// Hands the table of kinds to a macro. A kind is one row and a struct in [`wire`](crate::wire) with the fields that are
+/// read; reading, forgetting, slimming, the rights in the README and the tests against upstream's types follow. A row:
+///
+/// ```text
+/// how Kind: "group" "version" "resource" "short name" Scope, wire::type as upstream::module => table in the snapshot;
+/// ```
+///
+/// How it is kept:
+/// - `slim`: as it is read, beside its metadata.
+/// - `own`: in a shape of its own, which `Keep` in [`tables`](super::tables) makes of the wire type.
+/// - `work`: what makes pods, in the shape and the table that all of that share.
+/// - `custom`: as `slim`. An operator defines it, so it comes as JSON alone, upstream has no type for it, and its
+///   version is the one that the server prefers, or the file has. `= "Name"` where the API's name says too little here.
+///
+/// Which commands read a kind from a cluster, say their [`Need`](crate::report::Need)s.
+macro_rules! each_kind {
+    ($then:ident) => {
+        $then! {
+            own Pod: "" "v1" "pods" "po" Namespaced, pod::Pod as api::core::v1 => pods;
+            own Node: "" "v1" "nodes" "no" Cluster, core::Node as api::core::v1 => nodes;
+            own PodDisruptionBudget: "policy" "v1" "poddisruptionbudgets" "pdb" Namespaced,
+                policy::PodDisruptionBudget as api::policy::v1 => budgets;
+            own Event: "" "v1" "events" "ev" Namespaced, events::Event as api::core::v1 => events;
+
+            work Deployment: "apps" "v1" "deployments" "deploy" Namespaced, apps::Deployment as api::apps::v1;
+            work ReplicaSet: "apps" "v1" "replicasets" "rs" Namespaced, apps::ReplicaSet as api::apps::v1;
+            work StatefulSet: "apps" "v1" "statefulsets" "sts" Namespaced, apps::StatefulSet as api::apps::v1;
+            work DaemonSet: "apps" "v1" "daemonsets" "ds" Namespaced, apps::DaemonSet as api::apps::v1;
+            work ReplicationController: "" "v1" "replicationcontrollers" "rc" Namespaced,
+                core::ReplicationController as api::core::v1;
+            work Job: "batch" "v1" "jobs" "" Namespaced, apps::Job as api::batch::v1;
+            work CronJob: "batch" "v1" "cronjobs" "cj" Namespaced, apps::CronJob as api::batch::v1;
+
+            slim Namespace: "" "v1" "namespaces" "ns" Cluster, core::Namespace as api::core::v1 => namespaces;
+            slim HorizontalPodAutoscaler: "autoscaling" "v2" "horizontalpodautoscalers" "hpa" Namespaced,
+                apps::HorizontalPodAutoscaler as api::autoscaling::v2 => horizontal_pod_autoscalers;
+            slim PriorityClass: "scheduling.k8s.io" "v1" "priorityclasses" "pc" Cluster,
+                policy::PriorityClass as api::scheduling::v1 => priority_classes;
+            slim PersistentVolumeClaim: "" "v1" "persistentvolumeclaims" "pvc" Namespaced,
+                core::PersistentVolumeClaim as api::core::v1 => persistent_volume_claims;
+            slim PersistentVolume: "" "v1" "persistentvolumes" "pv" Cluster,
+                core::PersistentVolume as api::core::v1 => persistent_volumes;
+            slim StorageClass: "storage.k8s.io" "v1" "storageclasses" "sc" Cluster,
+                storage::StorageClass as api::storage::v1 => storage_classes;
+            slim CSINode: "storage.k8s.io" "v1" "csinodes" "" Cluster,
+                storage::CSINode as api::storage::v1 => csi_nodes;
+            slim CSIDriver: "storage.k8s.io" "v1" "csidrivers" "" Cluster,
+                storage::CSIDriver as api::storage::v1 => csi_drivers;
+            slim CSIStorageCapacity: "storage.k8s.io" "v1" "csistoragecapacities" "" Namespaced,
+                storage::CSIStorageCapacity as api::storage::v1 => csi_capacities;
+            slim VolumeAttachment: "storage.k8s.io" "v1" "volumeattachments" "" Cluster,
+                storage::VolumeAttachment as api::storage::v1 => volume_attachments;
+            slim ResourceClaim: "resource.k8s.io" "v1" "resourceclaims" "" Namespaced,
+                resource::ResourceClaim as api::resource::v1 => resource_claims;
+            slim ResourceSlice: "resource.k8s.io" "v1" "resourceslices" "" Cluster,
+                resource::ResourceSlice as api::resource::v1 => resource_slices;
+            slim DeviceClass: "resource.k8s.io" "v1" "deviceclasses" "" Cluster,
+                resource::DeviceClass as api::resource::v1 => device_classes;
+            slim ResourceQuota: "" "v1" "resourcequotas" "quota" Namespaced,
+                core::ResourceQuota as api::core::v1 => quotas;
+            slim LimitRange: "" "v1" "limitranges" "limits" Namespaced, core::LimitRange as api::core::v1 => limit_ranges;
+            slim ServiceAccount: "" "v1" "serviceaccounts" "sa" Namespaced,
+                core::ServiceAccount as api::core::v1 => service_accounts;
+            slim Service: "" "v1" "services" "svc" Namespaced, core::Service as api::core::v1 => services;
+            slim ValidatingWebhookConfiguration:
+                "admissionregistration.k8s.io" "v1" "validatingwebhookconfigurations" "" Cluster,
+                policy::ValidatingWebhookConfiguration as api::admissionregistration::v1 => validating_webhooks;
+            slim MutatingWebhookConfiguration:
+                "admissionregistration.k8s.io" "v1" "mutatingwebhookconfigurations" "" Cluster,
+                policy::MutatingWebhookConfiguration as api::admissionregistration::v1 => mutating_webhooks;
+            slim Lease: "coordination.k8s.io" "v1" "leases" "" Namespaced,
+                events::Lease as api::coordination::v1 => leases;
+            slim CustomResourceDefinition: "apiextensions.k8s.io" "v1" "customresourcedefinitions" "crd" Cluster,
+                crd::CustomResourceDefinition as apiextensions_apiserver::pkg::apis::apiextensions::v1 => definitions;
+
+            custom LonghornSetting = "Setting": "longhorn.io" "v1beta2" "settings" "" Namespaced,
+                operators::LonghornSetting => longhorn_settings;
+            custom CloudNativePGCluster = "Cluster": "postgresql.cnpg.io" "v1" "clusters" "" Namespaced,
+                operators::CloudNativePGCluster => cloud_native_pg_clusters;
+            custom NodePool: "karpenter.sh" "v1" "nodepools" "" Cluster, operators::NodePool => node_pools;
+        }
+    };
+}
+pub(crate) use each_kind;
+
+macro_rules! define_kind {
+    ($($how:ident $kind:ident $(= $name:literal)?: $group:literal $version:literal $plural:literal $short:literal
+        $scope:ident, $wire:ty $(as $($upstream:ident)::+)? $(=> $table:ident)?;)*) => {
         /// A kind that the tool knows.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the names are those of the Kubernetes API")]
-        pub enum Kind { $($(#[$doc])* $kind),* }
+        pub enum Kind { $($kind),* }
 
         impl Kind {
             /// Every kind.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
-            /// Its API group, version, name, plural, and whether it lives in namespaces.
+            /// What the API calls it.
             pub fn info(self) -> KindInfo {
                 match self {
                     $(Self::$kind => KindInfo {
-                        group: $group, version: $version, name: $name, plural: $plural,
+                        group: $group,
+                        version: $version,
+                        name: [$($name,)? stringify!($kind)][0],
+                        plural: $plural,
+                        short: $short,
                         namespaced: matches!(Scope::$scope, Scope::Namespaced),
+                        custom: matches!(How::$how, How::custom),
                     }),*
                 }
             }
         }
     };
 }
+each_kind!(define_kind);
 
 enum Scope {
     Namespaced,
     Cluster,
+}
+
+#[allow(non_camel_case_types, reason = "the words of the table")]
+enum How {
+    own,
+    work,
+    slim,
+    custom,
 }
 
 /// What the API calls a kind.
@@ -42,76 +143,37 @@ pub struct KindInfo {
     pub name: &'static str,
     /// The resource's name, as in a URL.
     pub plural: &'static str,
+    /// kubectl's short name for it; empty where it has none.
+    pub short: &'static str,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
-}
-
-kinds! {
-    Pod: "" "v1" "Pod" "pods" Namespaced,
-    Node: "" "v1" "Node" "nodes" Cluster,
-    Namespace: "" "v1" "Namespace" "namespaces" Cluster,
-    PodDisruptionBudget: "policy" "v1" "PodDisruptionBudget" "poddisruptionbudgets" Namespaced,
-    Deployment: "apps" "v1" "Deployment" "deployments" Namespaced,
-    ReplicaSet: "apps" "v1" "ReplicaSet" "replicasets" Namespaced,
-    StatefulSet: "apps" "v1" "StatefulSet" "statefulsets" Namespaced,
-    DaemonSet: "apps" "v1" "DaemonSet" "daemonsets" Namespaced,
-    ReplicationController: "" "v1" "ReplicationController" "replicationcontrollers" Namespaced,
-    Job: "batch" "v1" "Job" "jobs" Namespaced,
-    CronJob: "batch" "v1" "CronJob" "cronjobs" Namespaced,
-    HorizontalPodAutoscaler: "autoscaling" "v2" "HorizontalPodAutoscaler" "horizontalpodautoscalers" Namespaced,
-    PriorityClass: "scheduling.k8s.io" "v1" "PriorityClass" "priorityclasses" Cluster,
-    PersistentVolumeClaim: "" "v1" "PersistentVolumeClaim" "persistentvolumeclaims" Namespaced,
-    PersistentVolume: "" "v1" "PersistentVolume" "persistentvolumes" Cluster,
-    StorageClass: "storage.k8s.io" "v1" "StorageClass" "storageclasses" Cluster,
-    CsiNode: "storage.k8s.io" "v1" "CSINode" "csinodes" Cluster,
-    CsiDriver: "storage.k8s.io" "v1" "CSIDriver" "csidrivers" Cluster,
-    CsiStorageCapacity: "storage.k8s.io" "v1" "CSIStorageCapacity" "csistoragecapacities" Namespaced,
-    VolumeAttachment: "storage.k8s.io" "v1" "VolumeAttachment" "volumeattachments" Cluster,
-    ResourceClaim: "resource.k8s.io" "v1" "ResourceClaim" "resourceclaims" Namespaced,
-    ResourceSlice: "resource.k8s.io" "v1" "ResourceSlice" "resourceslices" Cluster,
-    DeviceClass: "resource.k8s.io" "v1" "DeviceClass" "deviceclasses" Cluster,
-    ResourceQuota: "" "v1" "ResourceQuota" "resourcequotas" Namespaced,
-    LimitRange: "" "v1" "LimitRange" "limitranges" Namespaced,
-    ServiceAccount: "" "v1" "ServiceAccount" "serviceaccounts" Namespaced,
-    Service: "" "v1" "Service" "services" Namespaced,
-    EndpointSlice: "discovery.k8s.io" "v1" "EndpointSlice" "endpointslices" Namespaced,
-    ValidatingWebhookConfiguration: "admissionregistration.k8s.io" "v1" "ValidatingWebhookConfiguration" "validatingwebhookconfigurations" Cluster,
-    MutatingWebhookConfiguration: "admissionregistration.k8s.io" "v1" "MutatingWebhookConfiguration" "mutatingwebhookconfigurations" Cluster,
-    Event: "" "v1" "Event" "events" Namespaced,
-    Lease: "coordination.k8s.io" "v1" "Lease" "leases" Namespaced,
-    CustomResourceDefinition: "apiextensions.k8s.io" "v1" "CustomResourceDefinition" "customresourcedefinitions" Cluster,
+    /// Whether an operator defines it: a cluster without that operator does not serve it, and has none.
+    pub custom: bool,
 }
 
 /// What an object's `apiVersion` and `kind` say it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recognised {
-    /// A kind that is read.
+    /// A built-in kind that is read.
     Known(Kind),
+    /// A kind that is read and that an operator defines, in whatever version.
+    Custom(Kind),
     /// The newer API's form of an event.
     EventsV1Event,
     /// A known kind in a version that is not read.
     OtherVersion(Kind),
-    /// Any other kind.
+    /// Any other kind. As one that an operator defines, it may own pods.
     Unknown,
-}
-
-/// An `apiVersion` as group (empty for the core group) and version.
-pub fn split_api_version(api_version: &str) -> (&str, &str) {
-    api_version.rsplit_once('/').unwrap_or(("", api_version))
-}
-
-/// The `apiVersion` of a group (empty for the core group) and version.
-pub fn api_version(group: &str, version: &str) -> String {
-    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
 /// Says what an object is.
 pub fn recognise(api_version: &str, kind: &str) -> Recognised {
-    let (group, version) = split_api_version(api_version);
+    let (group, version) = api_version::split(api_version);
     if (group, version, kind) == ("events.k8s.io", "v1", "Event") {
         return Recognised::EventsV1Event;
     }
     match Kind::ALL.iter().find(|k| k.info().name == kind && k.info().group == group) {
+        Some(k) if k.info().custom => Recognised::Custom(*k),
         Some(k) if k.info().version == version => Recognised::Known(*k),
         Some(k) => Recognised::OtherVersion(*k),
         None => Recognised::Unknown,
@@ -149,6 +211,7 @@ mod tests {
             ("policy/v1beta1", "PodDisruptionBudget", Recognised::OtherVersion(Kind::PodDisruptionBudget)),
             ("events.k8s.io/v1", "Event", Recognised::EventsV1Event),
             ("example.dev/v1", "Pod", Recognised::Unknown),
+            ("longhorn.io/v1beta1", "Setting", Recognised::Custom(Kind::LonghornSetting)),
         ] {
             assert_eq!(recognise(api, kind), want, "{api} {kind}");
         }

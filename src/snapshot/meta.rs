@@ -1,8 +1,9 @@
 //! What every object has: names, labels, owner, age.
 
+use super::api_version;
 use super::intern::{Interner, Map, Str};
-use super::kinds;
 use crate::wire::meta::ObjectMeta;
+use crate::wire::scalar::Time;
 use jiff::Timestamp;
 
 /// The part of an object's metadata that answers depend on.
@@ -52,7 +53,7 @@ pub struct OwnerRef {
 impl OwnerRef {
     /// The owner's `apiVersion`, as the reference was written.
     pub fn api_version(&self) -> String {
-        kinds::api_version(&self.group, &self.version)
+        api_version::join(&self.group, &self.version)
     }
 }
 
@@ -98,7 +99,7 @@ impl Meta {
         let mut owner = None;
         let mut controller = None;
         for r in &wire.owner_references {
-            let (group, version) = kinds::split_api_version(&r.api_version);
+            let (group, version) = api_version::split(&r.api_version);
             let read = OwnerRef {
                 group: i.str(group),
                 version: i.str(version),
@@ -121,8 +122,8 @@ impl Meta {
             annotations: i.map(&wire.annotations),
             controller,
             owner,
-            creation_timestamp: wire.creation_timestamp.and_then(super::super::wire::scalar::Time::timestamp),
-            deletion_timestamp: wire.deletion_timestamp.and_then(super::super::wire::scalar::Time::timestamp),
+            creation_timestamp: wire.creation_timestamp.and_then(Time::timestamp),
+            deletion_timestamp: wire.deletion_timestamp.and_then(Time::timestamp),
             deletion_grace_period: wire.deletion_grace_period_seconds,
             finalizers: i.strs(&wire.finalizers),
         }

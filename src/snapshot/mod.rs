@@ -1,17 +1,20 @@
 //! What is known of a cluster at one moment: immutable, interned, indexed, with its own `now` and its gaps.
 
 pub mod age;
+pub mod api_version;
 pub mod budget;
 pub mod builder;
 pub mod coverage;
-pub mod custom;
+mod custom;
 pub mod event;
+pub mod header;
 pub mod intern;
+pub mod keep;
 pub mod kinds;
 pub mod meta;
+mod newest;
 pub mod node;
 pub mod object;
-pub mod operated;
 pub mod pod;
 pub mod pod_state;
 pub mod quantity;
@@ -19,6 +22,7 @@ pub mod read_pod;
 pub mod selector;
 pub mod slim;
 pub mod table;
+pub mod tables;
 pub mod version;
 pub mod workload;
 
@@ -27,17 +31,16 @@ pub use kinds::Kind;
 pub use table::Table;
 
 use crate::wire;
-use budget::Budget;
 use coverage::Coverage;
-use custom::Custom;
 use event::Event;
 use foldhash::HashMap;
 use jiff::Timestamp;
 use meta::{Meta, OwnerRef};
-use node::Node;
 use object::Object;
 use pod::Pod;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use tables::Tables;
 use version::Version;
 use workload::Workload;
 
@@ -69,7 +72,6 @@ pub struct Source {
 
 /// A cluster at one moment. Cloning is cheap: the tables are shared until one is changed.
 #[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "a table for each kind, named as the kind is")]
 pub struct Snapshot {
     /// The time all answers speak of.
     pub now: Timestamp,
@@ -77,37 +79,24 @@ pub struct Snapshot {
     pub source: Source,
     /// What was read and what could not be.
     pub coverage: Coverage,
-    pub pods: Table<Pod>,
-    pub nodes: Table<Node>,
-    pub budgets: Table<Budget>,
-    /// Controllers of pods, of every kind; those that share a name differ by kind.
-    pub workloads: Table<Workload>,
-    pub customs: Table<Custom>,
-    pub events: Table<Event>,
-    pub namespaces: Table<Namespace>,
-    pub horizontal_pod_autoscalers: Table<HorizontalPodAutoscaler>,
-    pub priority_classes: Table<PriorityClass>,
-    pub persistent_volume_claims: Table<PersistentVolumeClaim>,
-    pub persistent_volumes: Table<PersistentVolume>,
-    pub storage_classes: Table<StorageClass>,
-    pub csi_nodes: Table<Object<wire::storage::CSINode>>,
-    pub csi_drivers: Table<Object<wire::storage::CSIDriver>>,
-    pub csi_capacities: Table<Object<wire::storage::CSIStorageCapacity>>,
-    pub volume_attachments: Table<Object<wire::storage::VolumeAttachment>>,
-    pub resource_claims: Table<Object<wire::resource::ResourceClaim>>,
-    pub resource_slices: Table<Object<wire::resource::ResourceSlice>>,
-    pub device_classes: Table<Object<wire::resource::DeviceClass>>,
-    pub quotas: Table<Object<wire::core::ResourceQuota>>,
-    pub limit_ranges: Table<Object<wire::core::LimitRange>>,
-    pub service_accounts: Table<Object<wire::core::ServiceAccount>>,
-    pub services: Table<Object<wire::core::Service>>,
-    pub endpoint_slices: Table<Object<wire::events::EndpointSlice>>,
-    pub validating_webhooks: Table<Object<wire::policy::ValidatingWebhookConfiguration>>,
-    pub mutating_webhooks: Table<Object<wire::policy::MutatingWebhookConfiguration>>,
-    pub definitions: Table<Object<wire::crd::CustomResourceDefinition>>,
+    tables: Tables,
     /// Every eviction asks for the version, so the nodes are looked through once.
     newest_kubelet: Option<Version>,
     index: Arc<Index>,
+}
+
+/// The tables are fields of the snapshot in all but name: `snapshot.pods`.
+impl Deref for Snapshot {
+    type Target = Tables;
+    fn deref(&self) -> &Tables {
+        &self.tables
+    }
+}
+
+impl DerefMut for Snapshot {
+    fn deref_mut(&mut self) -> &mut Tables {
+        &mut self.tables
+    }
 }
 
 /// Look-ups that the order of the tables does not give. Positions in the tables of pods and workloads.
@@ -136,6 +125,19 @@ impl Index {
 }
 
 impl Snapshot {
+    /// Of tables that are sorted.
+    fn new(now: Timestamp, source: Source, coverage: Coverage, tables: Tables) -> Self {
+        let kubelets = tables.nodes.iter().filter_map(|n| Version::parse(n.kubelet_version.as_deref()?));
+        Self {
+            now,
+            source,
+            coverage,
+            newest_kubelet: kubelets.max(),
+            index: Arc::new(Index::new(&tables.pods, &tables.workloads)),
+            tables,
+        }
+    }
+
     /// The minor version of Kubernetes to judge by: the server's, else the newest kubelet's, else the newest known.
     pub fn minor(&self) -> u32 {
         let server = self.source.server_version.as_deref().and_then(Version::parse);
@@ -194,7 +196,7 @@ impl Snapshot {
 
     /// Builds the look-ups again, after pods or workloads were added, removed or moved.
     pub fn reindex(&mut self) {
-        self.index = Arc::new(Index::new(&self.pods, &self.workloads));
+        self.index = Arc::new(Index::new(&self.tables.pods, &self.tables.workloads));
     }
 
     /// The events about an object, in no special order.

@@ -1,10 +1,13 @@
 //! Nodes as they are kept.
 
 use super::intern::{Interner, Str};
+use super::keep::{Keep, Reader};
 use super::meta::Meta;
 use super::pod::{Condition, Truth};
 use super::quantity::Amounts;
+use super::table::Keyed;
 use crate::wire::core as wire;
+use crate::wire::scalar::Time;
 use jiff::Timestamp;
 
 /// A node.
@@ -43,6 +46,18 @@ pub struct Taint {
     pub since: Option<Timestamp>,
 }
 
+impl Taint {
+    /// Reads the wire form.
+    pub fn read(w: &wire::Taint, i: &mut Interner) -> Self {
+        Self {
+            key: i.str(&w.key),
+            value: i.str(&w.value),
+            effect: i.str(&w.effect),
+            since: w.time_added.and_then(Time::timestamp),
+        }
+    }
+}
+
 /// As kubectl writes a taint: `key=value:effect`, or `key:effect`.
 impl std::fmt::Display for Taint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -54,31 +69,26 @@ impl std::fmt::Display for Taint {
     }
 }
 
-impl Node {
-    /// Reads the wire form. The error names the field that cannot be read.
-    pub fn read(w: wire::Node, i: &mut Interner) -> Result<Self, String> {
-        let spec = w.spec.unwrap_or_default();
-        let status = w.status.unwrap_or_default();
-        Ok(Self {
-            meta: Meta::read(w.metadata, i),
+impl Keyed for Node {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+}
+
+impl Keep for wire::Node {
+    type Kept = Node;
+
+    fn keep(self, reader: &mut Reader) -> Result<Node, String> {
+        let i = &mut reader.interner;
+        let spec = self.spec.unwrap_or_default();
+        let status = self.status.unwrap_or_default();
+        Ok(Node {
+            meta: Meta::read(self.metadata, i),
             unschedulable: spec.unschedulable,
-            taints: spec
-                .taints
-                .iter()
-                .map(|t| Taint {
-                    key: i.str(&t.key),
-                    value: i.str(&t.value),
-                    effect: i.str(&t.effect),
-                    since: t.time_added.and_then(super::super::wire::scalar::Time::timestamp),
-                })
-                .collect(),
+            taints: spec.taints.iter().map(|t| Taint::read(t, i)).collect(),
             capacity: Amounts::read(&status.capacity, i)?,
             allocatable: Amounts::read(&status.allocatable, i)?,
-            heartbeat: status
-                .conditions
-                .iter()
-                .filter_map(|c| c.last_heartbeat_time.and_then(super::super::wire::scalar::Time::timestamp))
-                .max(),
+            heartbeat: status.conditions.iter().filter_map(|c| c.last_heartbeat_time.and_then(Time::timestamp)).max(),
             conditions: status
                 .conditions
                 .iter()
@@ -88,7 +98,9 @@ impl Node {
             declared_features: i.strs(&status.declared_features),
         })
     }
+}
 
+impl Node {
     /// The condition of a type.
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|c| *c.kind == *kind)

@@ -4,6 +4,7 @@ use super::intern::{Interner, Map, Str};
 use super::meta::Meta;
 use super::quantity::Amounts;
 use super::selector::{LabelSelector, NodeSelector};
+use super::table::Keyed;
 use jiff::Timestamp;
 use std::sync::Arc;
 
@@ -385,6 +386,12 @@ pub struct Terminated {
     pub message: Str,
     /// When.
     pub finished: Option<Timestamp>,
+}
+
+impl Keyed for Pod {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
 }
 
 impl Pod {

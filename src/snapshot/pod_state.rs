@@ -164,8 +164,9 @@ fn readiness_gates(snapshot: &Snapshot, pod: &Pod) -> Option<NotReady> {
 mod tests {
     use super::*;
     use crate::snapshot::Source;
-    use crate::snapshot::builder::{Builder, Item};
+    use crate::snapshot::builder::Builder;
     use crate::snapshot::kinds::Kind;
+    use crate::wire::item::Item;
 
     fn judge(status: &str, spec: &str) -> Option<(Prospect, String)> {
         let mut b = Builder::default();

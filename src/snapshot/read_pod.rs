@@ -1,6 +1,7 @@
 //! From the wire form of a pod or a pod template to what is kept. Errors name the field that cannot be read.
 
-use super::intern::{Interner, Shared, Str};
+use super::intern::{Interner, Str};
+use super::keep::{Keep, Reader};
 use super::meta::Meta;
 use super::pod::{
     Condition, Container, ContainerState, ContainerStatus, HostPort, Phase, Pod, PodAffinityTerm, PodSpec, PodStatus,
@@ -10,13 +11,6 @@ use super::quantity::Amounts;
 use super::selector::{LabelSelector, NodeSelector};
 use crate::wire::pod as wire;
 use std::sync::Arc;
-
-/// Keeps one copy of equal templates and volume lists.
-#[derive(Default)]
-pub struct PodShapes {
-    specs: Shared<PodSpec>,
-    volumes: Shared<Vec<Volume>>,
-}
 
 /// A pod template: what a workload makes its pods from.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,25 +25,29 @@ pub struct Template {
     pub node: Option<Str>,
 }
 
-impl PodShapes {
-    /// Reads a pod.
-    pub fn pod(&mut self, wire: wire::Pod, i: &mut Interner) -> Result<Pod, String> {
-        let spec = wire.spec.unwrap_or_default();
+impl Keep for wire::Pod {
+    type Kept = Pod;
+
+    fn keep(self, reader: &mut Reader) -> Result<Pod, String> {
+        let i = &mut reader.interner;
+        let spec = self.spec.unwrap_or_default();
         let node = i.opt(&spec.node_name);
-        let volumes = self.volumes.share(spec.volumes.iter().filter_map(|v| volume(v, i)).collect());
-        let spec = self.specs.share(pod_spec(spec, i)?);
+        let volumes = reader.volumes.share(spec.volumes.iter().filter_map(|v| volume(v, i)).collect());
+        let spec = reader.specs.share(pod_spec(spec, i)?);
         Ok(Pod {
-            meta: Meta::read(wire.metadata, i),
+            meta: Meta::read(self.metadata, i),
             spec,
             volumes,
             node,
-            status: status(&wire.status.unwrap_or_default(), i)?,
+            status: status(&self.status.unwrap_or_default(), i)?,
         })
     }
+}
 
+impl Reader {
     /// Reads a pod template.
-    pub fn template(&mut self, wire: wire::PodTemplateSpec, i: &mut Interner) -> Result<Template, String> {
-        let pod = self.pod(wire::Pod { metadata: wire.metadata, spec: wire.spec, status: None }, i)?;
+    pub(super) fn template(&mut self, wire: wire::PodTemplateSpec) -> Result<Template, String> {
+        let pod = wire::Pod { metadata: wire.metadata, spec: wire.spec, status: None }.keep(self)?;
         Ok(Template { meta: pod.meta, spec: pod.spec, volumes: pod.volumes, node: pod.node })
     }
 }

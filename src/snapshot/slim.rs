@@ -1,13 +1,13 @@
 //! Objects cut down to the fields that some answer depends on: what the `snapshot` command writes, so that it can be
 //! attached to a ticket. Never an environment value, a Secret, or an annotation that is not used.
 
-use super::builder::{Item, ItemError, decode, json};
+use super::api_version;
 use super::kinds::Kind;
 use super::meta::{OwnerRef, keeps_annotation};
 use super::read_pod::{keeps_env, sleep_in};
+use super::tables::fields;
 use super::workload::Scale;
-use crate::wire;
-use serde::Serialize;
+use crate::wire::item::{Item, ItemError};
 use serde_json::{Map, Value, json as value};
 use std::collections::HashMap;
 
@@ -32,14 +32,11 @@ impl Slimmer {
     /// # Errors
     /// It cannot be read.
     pub fn slim(&mut self, kind: Kind, item: Item<'_>) -> Result<Value, ItemError> {
-        let fields = fields_of(kind, item)?;
         let info = kind.info();
-        let api_version = match info.group {
-            "" => info.version.to_owned(),
-            group => format!("{group}/{}", info.version),
-        };
-        let mut object = head(&api_version, info.name);
-        object.extend(fields);
+        let mut object = head(&api_version::join(info.group, info.version), info.name);
+        if let Value::Object(fields) = fields(kind, item)? {
+            object.extend(fields);
+        }
         let mut object = Value::Object(object);
         self.clean(&mut object);
         Ok(object)
@@ -108,65 +105,13 @@ fn head(api_version: &str, kind: &str) -> Map<String, Value> {
     Map::from_iter([("apiVersion".into(), value!(api_version)), ("kind".into(), value!(kind))])
 }
 
-fn fields_of(kind: Kind, item: Item<'_>) -> Result<Map<String, Value>, ItemError> {
-    fn fields<T: Serialize>(wire: &T) -> Result<Map<String, Value>, ItemError> {
-        match serde_json::to_value(wire)? {
-            Value::Object(fields) => Ok(fields),
-            _ => Err("is no object".to_owned().into()),
-        }
-    }
-    macro_rules! by_kind {
-        ($($kind:ident: $wire:ty),* $(,)?) => {
-            match kind {
-                $(Kind::$kind => fields(&decode::<$wire>(item)?),)*
-                Kind::CustomResourceDefinition => fields(&json::<wire::crd::CustomResourceDefinition>(item)?),
-            }
-        };
-    }
-    by_kind! {
-        Pod: wire::pod::Pod,
-        Node: wire::core::Node,
-        Namespace: wire::core::Namespace,
-        PodDisruptionBudget: wire::policy::PodDisruptionBudget,
-        Deployment: wire::apps::Deployment,
-        ReplicaSet: wire::apps::ReplicaSet,
-        StatefulSet: wire::apps::StatefulSet,
-        DaemonSet: wire::apps::DaemonSet,
-        ReplicationController: wire::core::ReplicationController,
-        Job: wire::apps::Job,
-        CronJob: wire::apps::CronJob,
-        HorizontalPodAutoscaler: wire::apps::HorizontalPodAutoscaler,
-        PriorityClass: wire::policy::PriorityClass,
-        PersistentVolumeClaim: wire::core::PersistentVolumeClaim,
-        PersistentVolume: wire::core::PersistentVolume,
-        StorageClass: wire::storage::StorageClass,
-        CsiNode: wire::storage::CSINode,
-        CsiDriver: wire::storage::CSIDriver,
-        CsiStorageCapacity: wire::storage::CSIStorageCapacity,
-        VolumeAttachment: wire::storage::VolumeAttachment,
-        ResourceClaim: wire::resource::ResourceClaim,
-        ResourceSlice: wire::resource::ResourceSlice,
-        DeviceClass: wire::resource::DeviceClass,
-        ResourceQuota: wire::core::ResourceQuota,
-        LimitRange: wire::core::LimitRange,
-        ServiceAccount: wire::core::ServiceAccount,
-        Service: wire::core::Service,
-        EndpointSlice: wire::events::EndpointSlice,
-        ValidatingWebhookConfiguration: wire::policy::ValidatingWebhookConfiguration,
-        MutatingWebhookConfiguration: wire::policy::MutatingWebhookConfiguration,
-        Event: wire::events::Event,
-        Lease: wire::events::Lease,
-    }
-}
-
 /// An owner that is of no known kind, as a file says the same: the object with its count, and a definition that tells
 /// where the count stands. An owner whose scale is not known has no definition; then a file does not know it, either.
 #[must_use]
 pub fn custom_owner(namespace: &str, owner: &OwnerRef, plural: &str, scale: Scale) -> Vec<Value> {
     let group = &*owner.group;
-    let api_version = if group.is_empty() { owner.version.to_string() } else { format!("{group}/{}", owner.version) };
     let metadata = value!({"name": &*owner.name, "namespace": namespace, "uid": &*owner.uid});
-    let mut object = value!({"apiVersion": api_version, "kind": &*owner.kind, "metadata": metadata});
+    let mut object = value!({"apiVersion": owner.api_version(), "kind": &*owner.kind, "metadata": metadata});
     let mut version = value!({"name": &*owner.version});
     match scale {
         Scale::Unknown => return vec![object],

@@ -1,28 +1,17 @@
 //! Objects of one kind, sorted by namespace and name, so that the order is also the index.
 
-use super::budget::Budget;
-use super::custom::Custom;
+use super::kinds::Kind;
 use super::meta::Meta;
-use super::node::Node;
-use super::object::Object;
-use super::pod::Pod;
-use super::workload::Workload;
 use std::sync::Arc;
 
-/// Something with metadata.
-pub trait HasMeta {
-    /// Its metadata.
+/// Something that stands in a table.
+pub trait Keyed {
+    /// By its namespace and name it is found.
     fn meta(&self) -> &Meta;
-}
 
-macro_rules! has_meta {
-    ($($ty:ty),*) => { $( impl HasMeta for $ty { fn meta(&self) -> &Meta { &self.meta } } )* };
-}
-has_meta!(Pod, Node, Budget, Workload, Custom);
-
-impl<T> HasMeta for Object<T> {
-    fn meta(&self) -> &Meta {
-        &self.meta
+    /// Its group and kind, where several kinds share the table.
+    fn group_kind(&self) -> Option<(&str, &str)> {
+        None
     }
 }
 
@@ -49,19 +38,30 @@ impl<T> std::ops::Deref for Table<T> {
     }
 }
 
-fn key<T: HasMeta>(o: &T) -> (&str, &str) {
+fn key<T: Keyed>(o: &T) -> (&str, &str) {
     (o.meta().ns(), &o.meta().name)
 }
 
-impl<T: HasMeta> Table<T> {
-    /// Sorts the objects. Of two with the same key the one read last stays, as a later file amends an earlier one;
-    /// `same` may tell apart objects that share a name (workloads of different kinds).
-    pub fn new(mut objects: Vec<Arc<T>>, same: impl Fn(&T, &T) -> bool) -> Self {
+impl<T: Keyed> Table<T> {
+    /// Adds an object; the table has to be sorted before it is looked up in.
+    pub(super) fn push(&mut self, object: Arc<T>) {
+        Arc::make_mut(&mut self.0).push(object);
+    }
+
+    /// Drops the objects of a kind.
+    pub(super) fn forget(&mut self, kind: Kind) {
+        let info = kind.info();
+        Arc::make_mut(&mut self.0).retain(|o| o.group_kind().is_some_and(|of| of != (info.group, info.name)));
+    }
+
+    /// Sorts the objects. Of two with the same key and kind the one read last stays, as a later file amends an earlier.
+    pub(super) fn sort(&mut self) {
+        let objects = Arc::make_mut(&mut self.0);
         objects.sort_by(|a, b| key(&**a).cmp(&key(&**b)));
         objects.reverse();
-        objects.dedup_by(|a, b| key(&**a) == key(&**b) && same(a, b));
+        objects.dedup_by(|a, b| key(&**a) == key(&**b) && a.group_kind() == b.group_kind());
         objects.reverse();
-        Self(Arc::new(objects))
+        objects.shrink_to_fit();
     }
 
     /// The objects of a namespace.

@@ -1,9 +1,14 @@
 //! What makes pods: Deployments, ReplicaSets, StatefulSets, Jobs …, and custom owners, in one shape.
 
-use super::intern::{Interner, Map, Str};
+use super::intern::Str;
+use super::keep::{Keep, Reader};
+use super::kinds::Kind;
 use super::meta::Meta;
-use super::read_pod::{PodShapes, Template};
+use super::read_pod::Template;
 use super::selector::LabelSelector;
+use super::table::Keyed;
+use crate::wire::meta::{self, ObjectMeta};
+use crate::wire::pod::PodTemplateSpec;
 use crate::wire::{apps, core};
 
 /// A controller of pods, or the owner of one.
@@ -53,6 +58,16 @@ pub enum Detail {
     Custom,
 }
 
+impl Keyed for Workload {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    fn group_kind(&self) -> Option<(&str, &str)> {
+        Some((&self.group, &self.kind))
+    }
+}
+
 impl Workload {
     /// `Kind/namespace/name`, as `objects` of a finding names it.
     pub fn object(&self) -> String {
@@ -68,99 +83,119 @@ impl Workload {
     }
 }
 
-/// Reads workloads. Errors name the field that cannot be read.
-pub struct WorkloadReader<'a> {
-    /// Strings seen so far.
-    pub interner: &'a mut Interner,
-    /// Templates seen so far.
-    pub shapes: &'a mut PodShapes,
+/// What all kinds of workloads have.
+struct Common {
+    metadata: Option<ObjectMeta>,
+    scale: Scale,
+    selector: LabelSelector,
+    template: Option<PodTemplateSpec>,
 }
 
-impl WorkloadReader<'_> {
-    fn make(
-        &mut self,
-        (group, version, kind): (&str, &str, &str),
-        metadata: Option<crate::wire::meta::ObjectMeta>,
-        scale: Scale,
-        selector: Option<&crate::wire::meta::LabelSelector>,
-        template: Option<crate::wire::pod::PodTemplateSpec>,
-        detail: Detail,
-    ) -> Result<Workload, String> {
-        let i = &mut *self.interner;
+impl Reader {
+    fn workload(&mut self, kind: Kind, common: Common, detail: Detail) -> Result<Workload, String> {
+        let info = kind.info();
         Ok(Workload {
-            meta: Meta::read(metadata, i),
-            group: i.str(group),
-            version: i.str(version),
-            kind: i.str(kind),
-            scale,
-            selector: LabelSelector::read(selector, i),
-            template: template.map(|t| self.shapes.template(t, i)).transpose()?,
+            meta: Meta::read(common.metadata, &mut self.interner),
+            group: self.interner.str(info.group),
+            version: self.interner.str(info.version),
+            kind: self.interner.str(info.name),
+            scale: common.scale,
+            selector: common.selector,
+            template: common.template.map(|t| self.template(t)).transpose()?,
             detail,
         })
     }
 
-    /// A Deployment.
-    pub fn deployment(&mut self, w: apps::Deployment) -> Result<Workload, String> {
-        let mut spec = w.spec.unwrap_or_default();
-        let (template, selector) = (spec.template.take(), spec.selector.take());
-        let scale = Scale::Replicas(spec.replicas.unwrap_or(1));
-        let detail = Detail::Deployment(Box::new((spec, w.status.unwrap_or_default())));
-        self.make(("apps", "v1", "Deployment"), w.metadata, scale, selector.as_ref(), template, detail)
+    fn selector(&mut self, wire: Option<&meta::LabelSelector>) -> LabelSelector {
+        LabelSelector::read(wire, &mut self.interner)
     }
+}
 
-    /// A ReplicaSet.
-    pub fn replica_set(&mut self, w: apps::ReplicaSet) -> Result<Workload, String> {
-        let spec = w.spec.unwrap_or_default();
-        let scale = Scale::Replicas(spec.replicas.unwrap_or(1));
-        let detail = Detail::ReplicaSet(Box::new(w.status.unwrap_or_default()));
-        self.make(("apps", "v1", "ReplicaSet"), w.metadata, scale, spec.selector.as_ref(), spec.template, detail)
+/// Where no count is set, the API means one.
+fn replicas(count: Option<i32>) -> Scale {
+    Scale::Replicas(count.unwrap_or(1))
+}
+
+impl Keep for apps::Deployment {
+    type Kept = Workload;
+
+    fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let mut spec = self.spec.unwrap_or_default();
+        let (scale, template) = (replicas(spec.replicas), spec.template.take());
+        let selector = reader.selector(spec.selector.take().as_ref());
+        let common = Common { metadata: self.metadata, scale, selector, template };
+        let detail = Detail::Deployment(Box::new((spec, self.status.unwrap_or_default())));
+        reader.workload(Kind::Deployment, common, detail)
     }
+}
 
-    /// A StatefulSet.
-    pub fn stateful_set(&mut self, w: apps::StatefulSet) -> Result<Workload, String> {
-        let mut spec = w.spec.unwrap_or_default();
-        let (template, selector) = (spec.template.take(), spec.selector.take());
-        let scale = Scale::Replicas(spec.replicas.unwrap_or(1));
-        let detail = Detail::StatefulSet(Box::new((spec, w.status.unwrap_or_default())));
-        self.make(("apps", "v1", "StatefulSet"), w.metadata, scale, selector.as_ref(), template, detail)
+impl Keep for apps::ReplicaSet {
+    type Kept = Workload;
+
+    fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let spec = self.spec.unwrap_or_default();
+        let (scale, selector) = (replicas(spec.replicas), reader.selector(spec.selector.as_ref()));
+        let common = Common { metadata: self.metadata, scale, selector, template: spec.template };
+        reader.workload(Kind::ReplicaSet, common, Detail::ReplicaSet(Box::new(self.status.unwrap_or_default())))
     }
+}
 
-    /// A DaemonSet.
-    pub fn daemon_set(&mut self, w: apps::DaemonSet) -> Result<Workload, String> {
-        let spec = w.spec.unwrap_or_default();
-        let detail = Detail::DaemonSet(Box::new(w.status.unwrap_or_default()));
-        self.make(
-            ("apps", "v1", "DaemonSet"),
-            w.metadata,
-            Scale::NoScale,
-            spec.selector.as_ref(),
-            spec.template,
-            detail,
-        )
+impl Keep for apps::StatefulSet {
+    type Kept = Workload;
+
+    fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let mut spec = self.spec.unwrap_or_default();
+        let (scale, template) = (replicas(spec.replicas), spec.template.take());
+        let selector = reader.selector(spec.selector.take().as_ref());
+        let common = Common { metadata: self.metadata, scale, selector, template };
+        let detail = Detail::StatefulSet(Box::new((spec, self.status.unwrap_or_default())));
+        reader.workload(Kind::StatefulSet, common, detail)
     }
+}
 
-    /// A ReplicationController.
-    pub fn replication_controller(&mut self, w: core::ReplicationController) -> Result<Workload, String> {
-        let spec = w.spec.unwrap_or_default();
-        let scale = Scale::Replicas(spec.replicas.unwrap_or(1));
-        let detail = Detail::ReplicationController(Box::new(w.status.unwrap_or_default()));
-        let selector: Map = self.interner.map(&spec.selector);
-        let mut made =
-            self.make(("", "v1", "ReplicationController"), w.metadata, scale, None, spec.template, detail)?;
-        made.selector = LabelSelector::from_map(&selector);
-        Ok(made)
+impl Keep for apps::DaemonSet {
+    type Kept = Workload;
+
+    fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let spec = self.spec.unwrap_or_default();
+        let selector = reader.selector(spec.selector.as_ref());
+        let common = Common { metadata: self.metadata, scale: Scale::NoScale, selector, template: spec.template };
+        reader.workload(Kind::DaemonSet, common, Detail::DaemonSet(Box::new(self.status.unwrap_or_default())))
     }
+}
 
-    /// A Job.
-    pub fn job(&mut self, w: apps::Job) -> Result<Workload, String> {
-        let mut spec = w.spec.unwrap_or_default();
-        let (template, selector) = (spec.template.take(), spec.selector.take());
-        let detail = Detail::Job(Box::new((spec, w.status.unwrap_or_default())));
-        self.make(("batch", "v1", "Job"), w.metadata, Scale::NoScale, selector.as_ref(), template, detail)
+impl Keep for core::ReplicationController {
+    type Kept = Workload;
+
+    fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let spec = self.spec.unwrap_or_default();
+        let selector = LabelSelector::from_map(&reader.interner.map(&spec.selector));
+        let common =
+            Common { metadata: self.metadata, scale: replicas(spec.replicas), selector, template: spec.template };
+        let detail = Detail::ReplicationController(Box::new(self.status.unwrap_or_default()));
+        reader.workload(Kind::ReplicationController, common, detail)
     }
+}
 
-    /// A CronJob.
-    pub fn cron_job(&mut self, w: apps::CronJob) -> Result<Workload, String> {
-        self.make(("batch", "v1", "CronJob"), w.metadata, Scale::NoScale, None, None, Detail::CronJob)
+impl Keep for apps::Job {
+    type Kept = Workload;
+
+    fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let mut spec = self.spec.unwrap_or_default();
+        let template = spec.template.take();
+        let selector = reader.selector(spec.selector.take().as_ref());
+        let common = Common { metadata: self.metadata, scale: Scale::NoScale, selector, template };
+        let detail = Detail::Job(Box::new((spec, self.status.unwrap_or_default())));
+        reader.workload(Kind::Job, common, detail)
+    }
+}
+
+impl Keep for apps::CronJob {
+    type Kept = Workload;
+
+    fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let selector = LabelSelector::Nothing;
+        let common = Common { metadata: self.metadata, scale: Scale::NoScale, selector, template: None };
+        reader.workload(Kind::CronJob, common, Detail::CronJob)
     }
 }

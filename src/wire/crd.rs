@@ -1,62 +1,66 @@
-//! CustomResourceDefinitions: where the scale of a custom owner stands. Read as JSON only.
+//! CustomResourceDefinitions: where the scale of a custom owner stands.
 
-use super::meta::ObjectMeta;
-use serde::{Deserialize, Serialize};
+use super::prelude::*;
 
-/// `apiextensions/v1.CustomResourceDefinition`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-#[allow(missing_docs, reason = "the fields are those of the Kubernetes API")]
-pub struct CustomResourceDefinition {
-    #[serde(default, deserialize_with = "super::nullable")]
-    pub metadata: Option<ObjectMeta>,
-    #[serde(default)]
-    pub spec: CrdSpec,
+wire! {
+    /// `apiextensions.CustomResourceDefinition`.
+    CustomResourceDefinition {
+        metadata: msg(ObjectMeta) = 1,
+        spec: msg(CustomResourceDefinitionSpec) = 2,
+    }
+
+    /// `apiextensions.CustomResourceDefinitionSpec`.
+    CustomResourceDefinitionSpec {
+        group: str = 1,
+        names: msg(CustomResourceDefinitionNames) = 3,
+        scope: str = 4,
+        versions: list(CustomResourceDefinitionVersion) = 7,
+    }
+
+    /// `apiextensions.CustomResourceDefinitionNames`.
+    CustomResourceDefinitionNames {
+        plural: str = 1,
+        kind: str = 4,
+    }
+
+    /// `apiextensions.CustomResourceDefinitionVersion`.
+    CustomResourceDefinitionVersion {
+        name: str = 1,
+        subresources: msg(CustomResourceSubresources) = 5,
+    }
+
+    /// `apiextensions.CustomResourceSubresources`.
+    CustomResourceSubresources {
+        scale: msg(CustomResourceSubresourceScale) = 2,
+    }
+
+    /// `apiextensions.CustomResourceSubresourceScale`.
+    CustomResourceSubresourceScale {
+        spec_replicas_path: str = 1,
+    }
 }
 
-/// `apiextensions/v1.CustomResourceDefinitionSpec`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "the fields are those of the Kubernetes API")]
-pub struct CrdSpec {
-    pub group: String,
-    pub names: CrdNames,
-    pub scope: String,
-    #[serde(deserialize_with = "super::nullable")]
-    pub versions: Vec<CrdVersion>,
+impl CustomResourceDefinition {
+    /// Whether it defines this kind.
+    pub fn is_of(&self, group: &str, kind: &str) -> bool {
+        let defined = self.spec.as_ref().and_then(|spec| Some((&*spec.group, &*spec.names.as_ref()?.kind)));
+        defined == Some((group, kind))
+    }
+
+    /// The version of this name.
+    pub fn version(&self, name: &str) -> Option<&CustomResourceDefinitionVersion> {
+        self.spec.as_ref()?.versions.iter().find(|version| version.name == name)
+    }
+
+    /// The resource's name, as in a URL.
+    pub fn plural(&self) -> Option<&str> {
+        Some(&self.spec.as_ref()?.names.as_ref()?.plural)
+    }
 }
 
-/// `apiextensions/v1.CustomResourceDefinitionNames`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "the fields are those of the Kubernetes API")]
-pub struct CrdNames {
-    pub kind: String,
-    pub plural: String,
-}
-
-/// `apiextensions/v1.CustomResourceDefinitionVersion`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "the fields are those of the Kubernetes API")]
-pub struct CrdVersion {
-    pub name: String,
-    #[serde(deserialize_with = "super::nullable")]
-    pub subresources: Option<CrdSubresources>,
-}
-
-/// `apiextensions/v1.CustomResourceSubresources`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "the fields are those of the Kubernetes API")]
-pub struct CrdSubresources {
-    #[serde(deserialize_with = "super::nullable")]
-    pub scale: Option<CrdScale>,
-}
-
-/// `apiextensions/v1.CustomResourceSubresourceScale`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
-#[allow(missing_docs, reason = "the fields are those of the Kubernetes API")]
-pub struct CrdScale {
-    pub spec_replicas_path: String,
+impl CustomResourceDefinitionVersion {
+    /// Where the count of replicas stands, where the version has the subresource `scale`: `.spec.replicas`.
+    pub fn replicas_path(&self) -> Option<&str> {
+        Some(&self.subresources.as_ref()?.scale.as_ref()?.spec_replicas_path)
+    }
 }

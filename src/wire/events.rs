@@ -1,4 +1,4 @@
-//! Events of both APIs, leases and endpoint slices.
+//! Events of both APIs, and leases.
 
 use super::prelude::*;
 
@@ -56,23 +56,5 @@ wire! {
     LeaseSpec {
         holder_identity: str = 1,
         renew_time: msg(Time) = 4,
-    }
-
-    /// `discovery.EndpointSlice`.
-    EndpointSlice {
-        metadata: msg(ObjectMeta) = 1,
-        endpoints: list(Endpoint) = 2,
-    }
-
-    /// `discovery.Endpoint`.
-    Endpoint {
-        conditions: msg(EndpointConditions) = 2,
-        node_name: str = 6,
-        target_ref: msg(ObjectReference) = 4,
-    }
-
-    /// `discovery.EndpointConditions`.
-    EndpointConditions {
-        ready: opt_bool = 1,
     }
 }

@@ -10,7 +10,9 @@ pub mod apps;
 pub mod core;
 pub mod crd;
 pub mod events;
+pub mod item;
 pub mod meta;
+pub mod operators;
 #[cfg(test)]
 pub(crate) mod oracle;
 pub mod pod;
@@ -18,6 +20,7 @@ pub mod policy;
 pub mod resource;
 pub mod scalar;
 pub mod storage;
+pub mod type_meta;
 
 use serde::{Deserialize, Deserializer};
 

@@ -313,12 +313,16 @@ fn what_answers_name_of_operators_is_read_where_they_are() {
         .object("/apis", json!({"groups": [group("apps"), group("longhorn.io")]}))
         .list("/apis/longhorn.io/v1beta2/settings", "SettingList", vec![setting])
         .start();
-    let got = snapshot(&api, &[], None);
-    assert_eq!(got.customs[0].at("/value"), Some(&json!("block-if-contains-last-replica")));
+    let got = snapshot(&api, &[Kind::LonghornSetting, Kind::NodePool], None);
+    assert_eq!(got.longhorn_settings[0].value, "block-if-contains-last-replica");
+    // Without its operator a kind is not there to be read, and that is no gap.
+    assert!(got.coverage.has(Kind::NodePool) && got.node_pools.is_empty());
     let mut asked = api.asked();
     asked.sort();
     let list = "GET /apis/longhorn.io/v1beta2/settings?limit=500&fieldSelector=metadata.name%3Dnode-drain-policy";
     assert_eq!(asked, ["GET /apis", list, "GET /version"]);
+    let api = FakeApi::new().always("/apis", Reply::status(403, "Forbidden", "no")).start();
+    assert!(!snapshot(&api, &[Kind::NodePool], None).coverage.has(Kind::NodePool), "the server may have it");
 }
 
 #[test]

@@ -1,6 +1,8 @@
-//! The README shows what the program prints. With `BLESS=1` in the environment, the README is written anew.
+//! The README shows what the program prints, and what it may read. With `BLESS=1` in the environment, the README is
+//! written anew.
 
 use crate::program::program;
+use kubectl_pdb::snapshot::Kind;
 use std::path::Path;
 
 /// A block under this mark begins with a command; the rest of it is that command's standard output.
@@ -24,10 +26,55 @@ fn the_readme_shows_what_is_printed() {
         blocks += 1;
     }
     assert!(blocks >= 2, "the README shows the commands");
+    let (before, rest) = written.split_once(RIGHTS).expect("the README shows the rights");
+    let (_, after) = rest.split_once("```\n").expect("a block ends");
+    keep(&path, &format!("{before}{RIGHTS}{}```\n{after}", rights()));
+}
+
+/// The rights stand in a block under this mark.
+const RIGHTS: &str = "<!-- rights -->\n```yaml\n";
+
+/// The ClusterRole with all that is read: of the kinds of the table, a rule for each API group.
+fn rights() -> String {
+    let mut rules: Vec<(&str, bool, Vec<&str>)> = Vec::new();
+    // The server is asked for an owner's count itself, and leases tell the time of a file.
+    for kind in Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::CustomResourceDefinition | Kind::Lease)) {
+        let info = kind.info();
+        match rules.iter_mut().find(|(group, ..)| *group == info.group) {
+            Some((_, _, resources)) => resources.push(info.plural),
+            None => rules.push((info.group, info.custom, vec![info.plural])),
+        }
+    }
+    let mut text =
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: kubectl-pdb}\nrules:\n"
+            .to_owned();
+    for (group, custom, resources) in rules {
+        let note = if custom { "   # where this operator is" } else { "" };
+        let group = if group.is_empty() { "\"\"" } else { group };
+        let mut line = format!("  resources: [{}", resources[0]);
+        let mut list = String::new();
+        for resource in &resources[1..] {
+            if line.len() + resource.len() > 115 {
+                list.push_str(&line);
+                list.push_str(",\n");
+                line = format!("    {resource}");
+            } else {
+                line.push_str(&format!(", {resource}"));
+            }
+        }
+        text.push_str(&format!("- apiGroups: [{group}]{note}\n{list}{line}]\n  verbs: [get, list]\n"));
+    }
+    text
+}
+
+/// Holds a file against what it has to be; or, with `BLESS=1`, writes it anew.
+fn keep(path: &Path, wanted: &str) {
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, written).unwrap();
+        std::fs::write(path, wanted).unwrap();
     } else {
-        assert!(text == written, "the README is out of date: run  BLESS=1 cargo test --test it readme");
+        let there = std::fs::read_to_string(path).unwrap();
+        let name = path.display();
+        assert!(there == wanted, "{name} is out of date: run  BLESS=1 cargo test --test it readme");
     }
 }
 
@@ -46,10 +93,5 @@ fn the_picture_shows_what_is_printed() {
     }
     let picture = anstyle_svg::Term::new().palette(anstyle_svg::WIN10_CONSOLE).render_svg(terminal.trim_end());
     let path = root.join("docs/picture.svg");
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, picture).unwrap();
-    } else {
-        let shown = std::fs::read_to_string(&path).unwrap();
-        assert!(shown == picture, "the picture is out of date: run  BLESS=1 cargo test --test it readme");
-    }
+    keep(&path, &picture);
 }

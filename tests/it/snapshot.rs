@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use crate::fake_api::{FakeApi, Reply};
 use crate::program::{Ran as Run, run};
+use kubectl_pdb::snapshot::Source;
+use kubectl_pdb::snapshot::builder::Builder;
+use kubectl_pdb::snapshot::workload::Scale;
 
 fn snapshot(api: FakeApi, flags: &[&str]) -> Run {
     let api = api.start();
@@ -72,7 +75,35 @@ fn the_file_says_what_was_read_and_passes_nothing_on() {
     assert_eq!(outcome("services"), Some("absent".into()));
     assert_eq!(outcome("secrets"), None);
     let kinds: Vec<_> = list["items"].as_array().unwrap().iter().filter_map(|item| item["kind"].as_str()).collect();
-    assert_eq!(kinds, ["Snapshot", "Pod", "Pod", "Deployment", "Event", "Widget", "CustomResourceDefinition"]);
+    assert_eq!(kinds, ["Snapshot", "Pod", "Pod", "Event", "Deployment", "Widget", "CustomResourceDefinition"]);
+}
+
+/// CloudNativePG's Cluster owns pods, so that its scale is asked for, and of itself more is read than that.
+#[test]
+fn an_owner_of_which_more_is_read_is_written_once() {
+    let owner = json!([{"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster", "name": "db", "uid": "u", "controller": true}]);
+    let pod = json!({"metadata": {"name": "db-1", "namespace": "shop", "ownerReferences": owner}});
+    let db = json!({"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster",
+        "metadata": {"name": "db", "namespace": "shop", "uid": "u"}, "spec": {"instances": 3, "superuser": "s3cr3t"}});
+    let resources = json!({"resources": [
+        {"name": "clusters", "namespaced": true, "kind": "Cluster"},
+        {"name": "clusters/scale", "namespaced": true, "kind": "Scale"}]});
+    let group = "/apis/postgresql.cnpg.io/v1";
+    let groups = json!({"groups": [{"name": "postgresql.cnpg.io", "preferredVersion": {"groupVersion": "postgresql.cnpg.io/v1"}}]});
+    let api = FakeApi::new()
+        .list("/api/v1/pods", "PodList", vec![pod])
+        .list(&format!("{group}/clusters"), "ClusterList", vec![db])
+        .object("/apis", groups)
+        .object(group, resources)
+        .object(&format!("{group}/namespaces/shop/clusters/db/scale"), json!({"spec": {"replicas": 3}}));
+    let got = snapshot(api, &[]);
+    assert!(!got.out.contains("s3cr3t"), "{}", got.out);
+    let mut builder = Builder::default();
+    let list: Value = serde_json::from_str(&got.out).unwrap();
+    list["items"].as_array().unwrap().iter().for_each(|o| builder.add_json(o.to_string().as_bytes()).unwrap());
+    let read = builder.finish(Source::default(), None);
+    assert_eq!(read.cloud_native_pg_clusters.iter().map(|c| c.spec.instances).collect::<Vec<_>>(), [Some(3)]);
+    assert_eq!(read.workload("Cluster", "shop", "db").unwrap().scale, Scale::Replicas(3));
 }
 
 #[test]

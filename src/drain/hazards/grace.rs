@@ -7,6 +7,7 @@ use crate::finding::{Code, Remedy};
 use crate::snapshot::age::duration_words;
 use crate::snapshot::pod::{Pod, PreStop};
 use crate::snapshot::{Snapshot, Str};
+use crate::wire::operators::NodePool;
 use std::collections::HashMap;
 
 /// A grace period from this on is told, in seconds.
@@ -17,12 +18,9 @@ const SHUTDOWN: i64 = 5;
 
 /// `spec.template.spec.terminationGracePeriod` of Karpenter's NodePools, in seconds.
 pub(super) fn node_pools(snapshot: &Snapshot) -> HashMap<Str, i64> {
-    let pools = snapshot.customs.iter().filter(|c| &*c.group == "karpenter.sh" && &*c.kind == "NodePool");
-    let grace = |c: &crate::snapshot::custom::Custom| {
-        let text = c.at("/spec/template/spec/terminationGracePeriod")?.as_str()?;
-        i64::try_from(duration::parse(text).ok()?.as_secs()).ok()
-    };
-    pools.filter_map(|c| Some((c.meta.name.clone(), grace(c)?))).collect()
+    let seconds = |text: &str| i64::try_from(duration::parse(text).ok()?.as_secs()).ok();
+    let grace = |pool: &NodePool| seconds(pool.spec.template.spec.termination_grace_period.as_ref()?);
+    snapshot.node_pools.iter().filter_map(|pool| Some((pool.meta.name.clone(), grace(pool)?))).collect()
 }
 
 pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {

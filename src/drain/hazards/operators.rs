@@ -37,7 +37,7 @@ fn moves(snapshot: &Snapshot, budget: &Budget, pod: &Pod) -> bool {
     let is_primary = |p: &Pod| {
         ["cnpg.io/instanceRole", "role"].iter().any(|k| p.meta.labels.get(k).is_some_and(|v| &**v == "primary"))
     };
-    let instances = snapshot.customs.named(pod.meta.ns(), cluster).and_then(|c| c.at("/spec/instances")?.as_i64());
+    let instances = snapshot.cloud_native_pg_clusters.named(pod.meta.ns(), cluster).and_then(|c| c.spec.instances);
     let others = snapshot.pods.in_namespace(pod.meta.ns()).iter().filter(|p| {
         p.meta.labels.get("cnpg.io/cluster") == Some(cluster)
             && p.meta.name != pod.meta.name

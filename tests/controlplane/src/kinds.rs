@@ -34,7 +34,6 @@ const KINDS: &[(&str, &str, &str, bool)] = &[
     ("resource.k8s.io/v1", "ResourceSlice", "resourceslices", false),
     ("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", true),
     ("v1", "Service", "services", true),
-    ("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", true),
     ("apps/v1", "Deployment", "deployments", true),
     ("apps/v1", "ReplicaSet", "replicasets", true),
     ("apps/v1", "StatefulSet", "statefulsets", true),

@@ -11,7 +11,6 @@ pub const BOTH: &[&str] = &[
     "DaemonSet",
     "Deployment",
     "DeviceClass",
-    "EndpointSlice",
     "HorizontalPodAutoscaler",
     "Job",
     "LimitRange",
@@ -89,11 +88,6 @@ pub fn others() -> Vec<Value> {
             json!({"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "defaultRequest": {"cpu": "100m"}}]}}),
         ),
         object("v1", "Service", json!({"spec": {"selector": {"app": "other"}, "ports": [{"port": 80}]}})),
-        object(
-            "discovery.k8s.io/v1",
-            "EndpointSlice",
-            json!({"addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": true}}]}),
-        ),
         object("storage.k8s.io/v1", "CSIDriver", json!({"spec": {"attachRequired": true, "storageCapacity": true}})),
         object(
             "storage.k8s.io/v1",

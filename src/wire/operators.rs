@@ -1,0 +1,80 @@
+//! Resources that operators define, and of which an answer depends on a field. They come as JSON alone.
+
+use super::core::Taint;
+use super::meta::{Condition, ObjectMeta};
+use super::pod::NodeSelectorRequirement;
+use super::scalar::Quantity;
+use std::collections::BTreeMap;
+
+/// Declares structs that are read from JSON alone: every field may be absent or `null`, which is its default.
+macro_rules! json {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$meta:meta])* $field:ident: $ty:ty,)* })*) => { $(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, serde::Serialize)]
+        #[serde(rename_all = "camelCase")]
+        #[allow(missing_docs, reason = "the fields are those of the operator's API")]
+        pub struct $name { $(
+            $(#[$meta])*
+            #[serde(default, deserialize_with = "super::nullable", skip_serializing_if = "super::is_default")]
+            pub $field: $ty,
+        )* }
+    )* };
+}
+
+json! {
+    /// `longhorn.io/v1beta2.Setting`.
+    LonghornSetting {
+        metadata: Option<ObjectMeta>,
+        value: String,
+    }
+
+    /// `postgresql.cnpg.io/v1.Cluster`.
+    CloudNativePGCluster {
+        metadata: Option<ObjectMeta>,
+        spec: CloudNativePGClusterSpec,
+    }
+
+    /// `postgresql.cnpg.io/v1.ClusterSpec`.
+    CloudNativePGClusterSpec {
+        instances: Option<i64>,
+    }
+
+    /// `karpenter.sh/v1.NodePool`.
+    NodePool {
+        metadata: Option<ObjectMeta>,
+        spec: NodePoolSpec,
+        status: NodePoolStatus,
+    }
+
+    /// `karpenter.sh/v1.NodePoolSpec`.
+    NodePoolSpec {
+        template: NodeClaimTemplate,
+        limits: BTreeMap<String, Quantity>,
+        weight: Option<i64>,
+        replicas: Option<i64>,
+    }
+
+    /// `karpenter.sh/v1.NodeClaimTemplate`.
+    NodeClaimTemplate {
+        metadata: NodeClaimTemplateMetadata,
+        spec: NodeClaimTemplateSpec,
+    }
+
+    /// `karpenter.sh/v1.ObjectMeta`.
+    NodeClaimTemplateMetadata {
+        labels: BTreeMap<String, String>,
+    }
+
+    /// `karpenter.sh/v1.NodeClaimTemplateSpec`.
+    NodeClaimTemplateSpec {
+        requirements: Vec<NodeSelectorRequirement>,
+        taints: Vec<Taint>,
+        termination_grace_period: Option<String>,
+    }
+
+    /// `karpenter.sh/v1.NodePoolStatus`.
+    NodePoolStatus {
+        resources: BTreeMap<String, Quantity>,
+        conditions: Vec<Condition>,
+    }
+}
