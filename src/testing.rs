@@ -13,6 +13,7 @@
 //! ```
 
 #![allow(dead_code, reason = "a test takes from it what it needs")]
+#![allow(clippy::needless_pass_by_value, reason = "a test writes its JSON where it is taken")]
 
 use crate::snapshot::builder::Builder;
 use crate::snapshot::pod::Pod;
@@ -253,7 +254,7 @@ impl Object {
     pub fn taint(mut self, taint: &str) -> Self {
         let (pair, effect) = taint.rsplit_once(':').expect("key=value:Effect");
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let mut taints = self.0.pointer_mut("/spec/taints").map(Value::take).unwrap_or_else(|| json!([]));
+        let mut taints = self.0.pointer_mut("/spec/taints").map_or_else(|| json!([]), Value::take);
         taints.as_array_mut().expect("a list").push(json!({"key": key, "value": value, "effect": effect}));
         self.spec(json!({"taints": taints}))
     }
