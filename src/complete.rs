@@ -1,15 +1,19 @@
 //! Completion: what the shells ask for, kubectl's own completion of plugins, and the names that only the kubeconfig and
 //! the cluster know.
 
-#[cfg(feature = "live")]
-use crate::cli::Cli;
+use crate::cli::Shell;
+use crate::finding::Code;
 use crate::plugin::{Called, Plugin};
 #[cfg(feature = "live")]
-use crate::{cluster, snapshot::Kind};
+use crate::{
+    cluster::{self, ConnectOptions},
+    snapshot::Kind,
+};
 #[cfg(feature = "live")]
-use clap::CommandFactory;
+use clap::FromArgMatches;
+use clap::{Arg, Command};
 use clap_complete::CompleteEnv;
-use clap_complete::engine::{self, CompletionCandidate};
+use clap_complete::engine::{self, ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::{Bash, EnvCompleter, Fish, Powershell, Shells, Zsh};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -27,11 +31,11 @@ const SHELLS: Shells<'_> = Shells(&[&Bash, &Fish, &Powershell, &Zsh, &Kubectl]);
 pub fn answer_shell() -> Result<bool, clap::Error> {
     let here = std::env::current_dir().ok();
     if let Called::Complete(plugin) = Called::here() {
-        Kubectl.write_complete(&mut plugin.command(), words(), here.as_deref(), &mut io::stdout())?;
+        Kubectl.write_complete(&mut completed(plugin), words(), here.as_deref(), &mut io::stdout())?;
         return Ok(true);
     }
     let program = Plugin::Pdb.program();
-    let complete = CompleteEnv::with_factory(|| Plugin::Pdb.command()).shells(SHELLS).bin(program).completer(program);
+    let complete = CompleteEnv::with_factory(|| completed(Plugin::Pdb)).shells(SHELLS).bin(program).completer(program);
     complete.try_complete(std::env::args_os(), here.as_deref())
 }
 
@@ -57,21 +61,6 @@ pub fn script(shell: Shell, plugin: Plugin) -> String {
     let (program, mut text) = (plugin.program(), Vec::new());
     let _ = completer.write_registration(VARIABLE, program, program, program, &mut text); // Memory takes all.
     String::from_utf8_lossy(&text).into_owned()
-}
-
-/// Whom a completion script is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Shell {
-    /// bash
-    Bash,
-    /// fish
-    Fish,
-    /// PowerShell
-    Powershell,
-    /// zsh
-    Zsh,
-    /// kubectl's own completion of plugins: to be saved as kubectl_complete-pdb in a folder of $PATH
-    Kubectl,
 }
 
 /// kubectl's own completion of plugins: kubectl runs the program `kubectl_complete-pdb` with the words that stand
@@ -110,7 +99,7 @@ impl EnvCompleter for Kubectl {
 
     fn write_complete(
         &self,
-        cmd: &mut clap::Command,
+        cmd: &mut Command,
         args: Vec<OsString>,
         current_dir: Option<&Path>,
         buf: &mut dyn Write,
@@ -127,88 +116,83 @@ impl EnvCompleter for Kubectl {
     }
 }
 
-macro_rules! sources {
-    ($($(#[$doc:meta])* $name:ident = $names:expr;)*) => { $(
-        $(#[$doc])*
-        #[cfg(feature = "live")]
-        #[must_use]
-        pub fn $name() -> Vec<CompletionCandidate> {
-            live::candidates($names)
-        }
+/// Where the values of an argument come from.
+type Source = fn() -> Vec<CompletionCandidate>;
 
-        $(#[$doc])*
-        #[cfg(not(feature = "live"))]
-        #[must_use]
-        pub fn $name() -> Vec<CompletionCandidate> {
-            Vec::new()
+/// The arguments whose values are completed, by command; those of every command have none.
+const SOURCES: &[(&str, &str, Source)] = &[
+    ("explain", "codes", codes),
+    #[cfg(feature = "live")]
+    ("", "context", || known(|typed| cluster::configured(&typed.connect).contexts)),
+    #[cfg(feature = "live")]
+    ("", "cluster", || known(|typed| cluster::configured(&typed.connect).clusters)),
+    #[cfg(feature = "live")]
+    ("", "user", || known(|typed| cluster::configured(&typed.connect).users)),
+    #[cfg(feature = "live")]
+    ("", "namespace", || known(|typed| typed.names(Kind::Namespace))),
+    #[cfg(feature = "live")]
+    ("status", "names", || known(|typed| typed.names(Kind::PodDisruptionBudget))),
+    #[cfg(feature = "live")]
+    ("drain-plan", "nodes", || known(|typed| typed.names(Kind::Node))),
+    #[cfg(feature = "live")]
+    ("why-pending", "names", || known(|typed| typed.names(Kind::Pod))),
+];
+
+/// The plugin's command line with the sources of its values.
+fn completed(plugin: Plugin) -> Command {
+    SOURCES.iter().fold(plugin.command(), |command, (name, argument, source)| {
+        let with = |a: Arg| a.add(ArgValueCandidates::new(*source));
+        match *name {
+            "" => command.mut_arg(*argument, with),
+            name => command.mut_subcommand(name, |c| c.mut_arg(*argument, with)),
         }
-    )* };
+    })
 }
 
-sources! {
-    /// The contexts of the kubeconfig.
-    contexts = |typed| cluster::configured(&typed.connect).contexts;
-    /// The clusters of the kubeconfig.
-    clusters = |typed| cluster::configured(&typed.connect).clusters;
-    /// The users of the kubeconfig.
-    users = |typed| cluster::configured(&typed.connect).users;
-    /// The namespaces of the cluster.
-    namespaces = |typed| typed.names(Kind::Namespace);
-    /// The budgets of the namespace that is meant.
-    budgets = |typed| typed.names(Kind::PodDisruptionBudget);
-    /// The nodes of the cluster.
-    nodes = |typed| typed.names(Kind::Node);
-    /// The pods of the namespace that is meant.
-    pods = |typed| typed.names(Kind::Pod);
+fn codes() -> Vec<CompletionCandidate> {
+    let candidate = |c: &Code| CompletionCandidate::new(c.as_str()).help(Some(c.meaning().into()));
+    Code::ALL.iter().map(candidate).collect()
 }
 
 /// Names that the kubeconfig and the cluster know.
 #[cfg(feature = "live")]
-mod live {
-    use super::{Cli, CommandFactory, CompletionCandidate, OsString};
-    use crate::cluster::{self, ConnectOptions};
-    use crate::snapshot::Kind;
-    use clap::FromArgMatches;
+fn known(names: impl Fn(&Typed) -> Vec<String>) -> Vec<CompletionCandidate> {
+    let typed = Typed::of(words().into_iter());
+    if typed.from_files { Vec::new() } else { names(&typed).into_iter().map(CompletionCandidate::new).collect() }
+}
 
-    /// What is typed before the word to complete: the cluster and the namespace to look into.
-    #[derive(Debug, Default)]
-    pub struct Typed {
-        pub connect: ConnectOptions,
-        pub namespace: Option<String>,
-        /// Whether files are read, so that a cluster has nothing to say.
-        pub from_files: bool,
-    }
+/// What is typed before the word to complete: the cluster and the namespace to look into.
+#[cfg(feature = "live")]
+#[derive(Debug, Default)]
+struct Typed {
+    connect: ConnectOptions,
+    namespace: Option<String>,
+    /// Whether files are read, so that a cluster has nothing to say.
+    from_files: bool,
+}
 
-    impl Typed {
-        pub fn of(words: impl Iterator<Item = OsString>) -> Self {
-            // Half a command line is full of errors.
-            let command = Cli::command().ignore_errors(true);
-            let Ok(matches) = command.try_get_matches_from(words) else { return Self::default() };
-            let one = |name: &str| matches.try_get_one::<String>(name).ok().flatten().cloned();
-            Self {
-                connect: ConnectOptions::from_arg_matches(&matches).unwrap_or_default(),
-                namespace: one("namespace"),
-                from_files: one("from").is_some(),
-            }
-        }
-
-        pub fn names(&self, kind: Kind) -> Vec<String> {
-            cluster::names(&self.connect, kind, self.namespace.as_deref())
+#[cfg(feature = "live")]
+impl Typed {
+    fn of(words: impl Iterator<Item = OsString>) -> Self {
+        // Half a command line is full of errors.
+        let command = Plugin::Pdb.command().ignore_errors(true);
+        let Ok(matches) = command.try_get_matches_from(words) else { return Self::default() };
+        let one = |name: &str| matches.try_get_one::<String>(name).ok().flatten().cloned();
+        Self {
+            connect: ConnectOptions::from_arg_matches(&matches).unwrap_or_default(),
+            namespace: one("namespace"),
+            from_files: one("from").is_some(),
         }
     }
 
-    pub fn candidates(names: impl Fn(&Typed) -> Vec<String>) -> Vec<CompletionCandidate> {
-        let typed = Typed::of(super::words().into_iter());
-        if typed.from_files {
-            return Vec::new();
-        }
-        names(&typed).into_iter().map(CompletionCandidate::new).collect()
+    fn names(&self, kind: Kind) -> Vec<String> {
+        cluster::names(&self.connect, kind, self.namespace.as_deref())
     }
 }
 
 #[cfg(all(test, feature = "live"))]
 mod tests {
-    use super::live::Typed;
+    use super::*;
 
     #[test]
     fn half_a_command_line_says_where_to_look() {
@@ -219,5 +203,15 @@ mod tests {
         assert_eq!(got.connect.context.as_deref(), Some("two"));
         assert!(typed("kubectl-pdb status --from x ").from_files);
         assert_eq!(typed("kubectl-pdb").namespace, None);
+    }
+
+    #[test]
+    fn every_source_has_its_argument() {
+        completed(Plugin::Pdb).debug_assert();
+        for (name, argument, _) in SOURCES {
+            let root = Plugin::Pdb.command();
+            let command = if name.is_empty() { &root } else { root.find_subcommand(name).unwrap() };
+            assert!(command.get_arguments().any(|a| a.get_id() == argument), "{name} {argument}");
+        }
     }
 }

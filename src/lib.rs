@@ -21,6 +21,7 @@
 //! [`shell`] (lines that can be pasted), [`lists`] (lists in words).
 #![recursion_limit = "512"]
 
+pub mod answer;
 pub mod budget;
 pub mod change;
 pub mod cli;
@@ -33,6 +34,7 @@ pub mod duration;
 pub mod error;
 pub mod file;
 pub mod finding;
+pub mod input;
 pub mod lists;
 pub mod logging;
 pub mod pending;

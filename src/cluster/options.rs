@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use clap_complete::engine::ArgValueCandidates;
 
-use crate::complete;
 use crate::duration::parse_timeout;
 
 /// kubectl's global flags, with kubectl's meanings (`kubectl options`). The namespace is not among them: it also
@@ -20,13 +18,13 @@ pub struct ConnectOptions {
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// The kubeconfig context to use
-    #[arg(long, global = true, value_name = "NAME", add = ArgValueCandidates::new(complete::contexts))]
+    #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
     /// The kubeconfig cluster to use
-    #[arg(long, global = true, value_name = "NAME", add = ArgValueCandidates::new(complete::clusters))]
+    #[arg(long, global = true, value_name = "NAME")]
     pub cluster: Option<String>,
     /// The kubeconfig user to use
-    #[arg(long, global = true, value_name = "NAME", add = ArgValueCandidates::new(complete::users))]
+    #[arg(long, global = true, value_name = "NAME")]
     pub user: Option<String>,
     /// The address of the API server
     #[arg(long, short = 's', global = true, value_name = "URL")]

@@ -1,34 +1,13 @@
 //! `explain CODE`: what a finding code means, an example and the cure, from the table that the findings come from.
 
 use super::names;
-use crate::cli::{Answer, Global};
+use crate::answer::Answer;
+use crate::cli::{ExplainArgs, Global};
 use crate::error::{Failure, Kind, Result};
 use crate::finding::{Code, Severity};
 use crate::render::table::{Cell, Table, wrap};
 use crate::render::{self, Format, Screen};
-use clap::Args;
-use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use serde::Serialize;
-
-/// Flags of `explain`.
-#[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  kubectl pdb explain zero-by-rule     what it means, an example, the cure
-  kubectl pdb explain                  all codes
-  kubectl pdb explain -o json          the same for a program
-
-Exit status: 0 answered; 1 there is no such code.")]
-pub struct ExplainArgs {
-    /// The codes, such as zero-by-rule; without any, all of them
-    #[arg(value_name = "CODE", add = ArgValueCandidates::new(codes))]
-    pub codes: Vec<String>,
-}
-
-fn codes() -> Vec<CompletionCandidate> {
-    let candidate = |c: &Code| CompletionCandidate::new(c.as_str()).help(Some(c.meaning().into()));
-    Code::ALL.iter().map(candidate).collect()
-}
 
 /// A row of the table.
 #[derive(Debug, Serialize)]

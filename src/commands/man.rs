@@ -1,32 +1,15 @@
 //! `man`: manual pages, made from the definition of the command line.
 
 use super::names;
-use crate::cli::Answer;
+use crate::answer::Answer;
+use crate::cli::ManArgs;
 use crate::error::{Failure, Kind, Result};
 use crate::plugin::Plugin;
-use clap::{Args, Command};
+use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use std::io;
-use std::path::{Path, PathBuf};
-
-/// Flags of `man`.
-#[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  kubectl pdb man | man -l -               the page of the program
-  kubectl pdb man status | man -l -        that of a command
-  kubectl pdb man --dir ~/.local/share/man/man1
-
-Exit status: 0 written; 1 there is no such command, or the folder cannot be written to.")]
-pub struct ManArgs {
-    /// The command whose page is printed
-    #[arg(value_name = "COMMAND", conflicts_with = "dir")]
-    command: Option<String>,
-    /// Write all pages into this folder instead
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
-}
+use std::path::Path;
 
 /// Runs the command.
 ///

@@ -12,13 +12,9 @@ pub mod status;
 pub mod watch;
 pub mod why_pending;
 
-use crate::cli::Answer;
 use crate::error::{Failure, Kind as FailureKind, Result};
-use crate::render::style::{Tone, paint, safe, safe_lines};
 use crate::snapshot::coverage::Outcome;
 use crate::snapshot::{Kind, Snapshot, age};
-use std::io::{self, Write};
-use std::process::ExitCode;
 
 /// Data from a file older than this is warned of.
 const OLD: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
@@ -55,30 +51,4 @@ pub fn require(snapshot: &Snapshot, kind: Kind) -> Result<()> {
 /// The refusal of a page where there is none.
 pub fn no_page(command: &str) -> Failure {
     Failure::usage(format!("{command} has no page")).hint("-o html is for status, drain-plan and why-pending")
-}
-
-/// Writes an answer and gives the program's exit status. A reader that has gone (`| head`) is no fault.
-pub fn print(answer: &Answer) -> ExitCode {
-    let mut err = anstream::stderr().lock();
-    for warning in &answer.warnings {
-        let _ = writeln!(err, "{} {}", paint("warning:", Tone::Waiting), safe(warning));
-    }
-    let mut out = anstream::stdout().lock();
-    match out.write_all(safe_lines(&answer.text).as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            let _ = writeln!(err, "error: the answer cannot be written: {e}");
-            ExitCode::from(1)
-        }
-        _ => ExitCode::from(answer.status),
-    }
-}
-
-/// Says what went wrong and what to do, and gives the exit status.
-pub fn print_failure(failure: &Failure) -> ExitCode {
-    let mut err = anstream::stderr().lock();
-    let _ = writeln!(err, "{} {}", paint("error:", Tone::Bad), safe_lines(&failure.to_string()));
-    if let Some(hint) = &failure.hint {
-        let _ = writeln!(err, "{} {}", paint("hint:", Tone::Strong), safe_lines(hint));
-    }
-    ExitCode::from(1)
 }

@@ -1,24 +1,10 @@
 //! `schema`: prints the JSON Schema of what `-o json` writes.
 
-use crate::cli::{Answer, Global};
+use crate::answer::Answer;
+use crate::cli::{Global, SchemaArgs};
 use crate::error::Result;
 use crate::render::{self, Format};
 use crate::report::schema::DocumentKind;
-use clap::Args;
-
-/// Flags of `schema`.
-#[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  kubectl pdb schema drain-plan > plan.schema.json   of one document
-  kubectl pdb schema                                 of all three, as a list
-
-Exit status: 0 printed; 1 there is no such document.")]
-pub struct SchemaArgs {
-    /// The command whose document is meant; without it, all of them
-    #[arg(value_enum, value_name = "COMMAND")]
-    document: Option<DocumentKind>,
-}
 
 /// Runs the command.
 ///

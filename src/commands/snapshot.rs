@@ -1,26 +1,12 @@
 //! `snapshot`: writes what the other commands read of a cluster into a file that they read again.
 
-use crate::cli::{Answer, Global, Input};
+use crate::answer::Answer;
+use crate::cli::{Global, SnapshotArgs};
 use crate::cluster::Export;
 use crate::error::{Failure, Kind, Result};
+use crate::input::Input;
 use crate::snapshot::slim::Slimmer;
-use clap::Args;
 use std::io::{self, BufWriter, Write};
-
-/// Flags of `snapshot`.
-#[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  kubectl pdb snapshot > cluster.json              the whole cluster
-  kubectl pdb snapshot --redact > cluster.json     without the names of images
-  kubectl pdb status -A --from cluster.json        an answer from it, anywhere
-
-Exit status: 0 written; 1 could not be read or written.")]
-pub struct SnapshotArgs {
-    /// Rename images, and cut them out of messages
-    #[arg(long)]
-    redact: bool,
-}
 
 /// Runs the command. The answer is written to standard output as it is put together, and not through [`Answer`]: that
 /// of a large cluster is large.

@@ -1,18 +1,17 @@
 //! `status`: how many pods each budget may lose now, and if none, whether for a while or for ever.
 
 use super::names;
-use super::watch::{Repeated, WatchArgs};
+use super::watch::{self, Repeated};
+use crate::answer::Answer;
 use crate::budget::{Judgement, Selection, Verdict, judge};
-use crate::cli::{Answer, Global, Scope};
+use crate::cli::{Global, StatusArgs};
 use crate::error::{Failure, Kind as FailureKind, Result};
 use crate::finding::Code;
+use crate::input::Scope;
 use crate::render::{self, Format};
 use crate::report::status::{BudgetStatus, BudgetStatusList};
 use crate::report::{Document, Need};
-use crate::snapshot::selector::LabelSelector;
 use crate::snapshot::{Kind, Snapshot};
-use clap::Args;
-use clap_complete::engine::ArgValueCandidates;
 use jiff::Timestamp;
 
 /// The kinds that `status` reads.
@@ -33,36 +32,6 @@ pub const NEEDS: &[Need] = &[
     Need::incidental(Kind::LonghornSetting, "what Longhorn does with its budgets while a node is drained"),
 ];
 
-/// Flags of `status`.
-#[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-Examples:
-  kubectl pdb status -A                       every budget of the cluster
-  kubectl pdb status web -n shop              one: its sum, its pods, its cures
-  kubectl pdb status web -n shop --wait=10m   returns when it lets a pod go
-  kubectl pdb status -A --exit-code           2 if one never does or is broken
-  kubectl pdb status -A -o html > page.html   a page to hand on
-  kubectl pdb status -A --from cluster.json   from a file, not from a cluster
-
-Exit status: 0 answered; 1 could not answer; with --exit-code also 2 (never or broken) and 3 (unknown).")]
-pub struct StatusArgs {
-    /// The budgets to look at; without any, all of the namespace
-    #[arg(value_name = "NAME", add = ArgValueCandidates::new(crate::complete::budgets))]
-    pub names: Vec<String>,
-    /// Look at all namespaces
-    #[arg(long, short = 'A')]
-    pub all_namespaces: bool,
-    /// Only budgets with these labels
-    #[arg(long, short = 'l', value_name = "SELECTOR", value_parser = LabelSelector::parse)]
-    pub selector: Option<LabelSelector>,
-    /// End with 2 when some budget never allows an eviction or is broken, with 3 when some is unknown
-    #[arg(long)]
-    pub exit_code: bool,
-    /// How often.
-    #[command(flatten)]
-    pub repeat: WatchArgs,
-}
-
 /// Runs the command.
 pub fn run(args: &StatusArgs, global: &Global) -> Result<Answer> {
     if args.all_namespaces && !args.names.is_empty() {
@@ -78,7 +47,7 @@ pub fn run(args: &StatusArgs, global: &Global) -> Result<Answer> {
             select(args, snapshot, scope).is_ok_and(|judged| judged.iter().all(|j| j.verdict == Verdict::Allows))
         },
     };
-    args.repeat.run(global, &repeated)
+    watch::run(&args.repeat, global, &repeated)
 }
 
 fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Judgement]) -> Result<Answer> {

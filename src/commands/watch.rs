@@ -1,45 +1,15 @@
 //! `-w` and `--wait`: the same answer again and again, of which only what changed is printed.
 
-use crate::cli::{Answer, Global, Input, Scope};
-use crate::duration::parse_timeout;
+use crate::answer::{self, Answer};
+use crate::cli::{Global, WatchArgs};
 use crate::error::{Failure, Kind, Result};
+use crate::input::{Input, Scope};
 use crate::render::Format;
 use crate::report::Need;
 use crate::snapshot::Snapshot;
-use clap::Args;
 use std::collections::HashSet;
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Flags of commands that can be repeated.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Repeating")]
-pub struct WatchArgs {
-    /// Read again and again, and print what changed
-    #[arg(long, short = 'w')]
-    watch: bool,
-    /// Return when there is nothing left to wait for, or fail after TIMEOUT
-    #[arg(
-        long, value_name = "TIMEOUT", num_args = 0..=1, require_equals = true, default_missing_value = "0",
-        value_parser = parse_timeout
-    )]
-    wait: Option<Duration>,
-    /// The pause between two readings [default: 5s]
-    #[arg(
-        long,
-        value_name = "DURATION",
-        default_value = "5s",
-        hide_default_value = true,
-        value_parser = parse_pause
-    )]
-    interval: Duration,
-}
-
-/// A pause is one: without it, a server would be asked without end.
-fn parse_pause(text: &str) -> Result<Duration, String> {
-    let pause = parse_timeout(text)?;
-    if pause.is_zero() { Err("the pause has to be longer than 0".to_owned()) } else { Ok(pause) }
-}
 
 /// What is repeated.
 pub struct Repeated<'a, A, D> {
@@ -53,61 +23,59 @@ pub struct Repeated<'a, A, D> {
     pub done: D,
 }
 
-impl WatchArgs {
-    /// Answers once, or, with `-w` or `--wait`, until there is nothing left to wait for.
-    ///
-    /// # Errors
-    /// Those of a reading; a server that is away for a while is one only at first. A wait that takes too long.
-    pub fn run<A, D>(&self, global: &Global, repeated: &Repeated<'_, A, D>) -> Result<Answer>
-    where
-        A: Fn(&Snapshot) -> Result<Answer>,
-        D: Fn(&Snapshot) -> bool,
-    {
-        let mut input = global.input()?;
-        let mut snapshot = input.read(repeated.needs, repeated.scope)?;
-        let end = self.wait.filter(|limit| !limit.is_zero()).map(|limit| Instant::now() + limit);
-        let mut shown = String::new();
-        loop {
-            let answer = (repeated.answer)(&snapshot)?;
-            if !self.watch && self.wait.is_none() {
-                // The program ends, and taking a large cluster apart would take time.
-                std::mem::forget(snapshot);
-                return Ok(answer);
-            }
-            if self.watch {
-                let text = changes(&shown, &answer.text, global.output.unwrap_or_default());
-                // What is warned of once stays so.
-                let warnings = if shown.is_empty() { answer.warnings.clone() } else { Vec::new() };
-                super::print(&Answer { text, warnings, status: answer.status });
-                shown.clone_from(&answer.text);
-            }
-            if self.wait.is_some() && (repeated.done)(&snapshot) {
-                let shown_already = Answer { status: answer.status, ..Answer::new(String::new()) };
-                return Ok(if self.watch { shown_already } else { answer });
-            }
-            snapshot = loop {
-                if end.is_some_and(|end| Instant::now() >= end) {
-                    return Err(Failure::new(Kind::NotFound, "what is waited for has not come in time")
-                        .hint("give --wait more time, or look at what holds it up without --wait"));
-                }
-                thread::sleep(self.interval);
-                if let Some(snapshot) = self.again(&mut input, repeated)? {
-                    break snapshot;
-                }
-            };
+/// Answers once, or, with `-w` or `--wait`, until there is nothing left to wait for.
+///
+/// # Errors
+/// Those of a reading; a server that is away for a while is one only at first. A wait that takes too long.
+pub fn run<A, D>(args: &WatchArgs, global: &Global, repeated: &Repeated<'_, A, D>) -> Result<Answer>
+where
+    A: Fn(&Snapshot) -> Result<Answer>,
+    D: Fn(&Snapshot) -> bool,
+{
+    let mut input = global.input()?;
+    let mut snapshot = input.read(repeated.needs, repeated.scope)?;
+    let end = args.wait.filter(|limit| !limit.is_zero()).map(|limit| Instant::now() + limit);
+    let mut shown = String::new();
+    loop {
+        let answer = (repeated.answer)(&snapshot)?;
+        if !args.watch && args.wait.is_none() {
+            // The program ends, and taking a large cluster apart would take time.
+            std::mem::forget(snapshot);
+            return Ok(answer);
         }
+        if args.watch {
+            let text = changes(&shown, &answer.text, global.output.unwrap_or_default());
+            // What is warned of once stays so.
+            let warnings = if shown.is_empty() { answer.warnings.clone() } else { Vec::new() };
+            answer::print(&Answer { text, warnings, status: answer.status });
+            shown.clone_from(&answer.text);
+        }
+        if args.wait.is_some() && (repeated.done)(&snapshot) {
+            let shown_already = Answer { status: answer.status, ..Answer::new(String::new()) };
+            return Ok(if args.watch { shown_already } else { answer });
+        }
+        snapshot = loop {
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Err(Failure::new(Kind::NotFound, "what is waited for has not come in time")
+                    .hint("give --wait more time, or look at what holds it up without --wait"));
+            }
+            thread::sleep(args.interval);
+            if let Some(snapshot) = again(args.interval, &mut input, repeated)? {
+                break snapshot;
+            }
+        };
     }
+}
 
-    /// Reads once more; `None` while the server cannot be reached: it may be what is being upgraded.
-    fn again<A, D>(&self, input: &mut Input<'_>, repeated: &Repeated<'_, A, D>) -> Result<Option<Snapshot>> {
-        match input.read(repeated.needs, repeated.scope) {
-            Ok(snapshot) => Ok(Some(snapshot)),
-            Err(failure) if failure.kind == Kind::NoCluster => {
-                log::warn!("{failure}: trying again in {} s", self.interval.as_secs_f32());
-                Ok(None)
-            }
-            Err(failure) => Err(failure),
+/// Reads once more; `None` while the server cannot be reached: it may be what is being upgraded.
+fn again<A, D>(pause: Duration, input: &mut Input<'_>, repeated: &Repeated<'_, A, D>) -> Result<Option<Snapshot>> {
+    match input.read(repeated.needs, repeated.scope) {
+        Ok(snapshot) => Ok(Some(snapshot)),
+        Err(failure) if failure.kind == Kind::NoCluster => {
+            log::warn!("{failure}: trying again in {} s", pause.as_secs_f32());
+            Ok(None)
         }
+        Err(failure) => Err(failure),
     }
 }
 

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use kubectl_pdb::complete::{Shell, script};
+use kubectl_pdb::cli::Shell;
+use kubectl_pdb::complete::script;
 use kubectl_pdb::plugin::Plugin;
 
 use crate::fake_api::FakeApi;

@@ -1,0 +1,106 @@
+//! The command line: what a user can type, and what kubectl calls it. No file here knows what becomes of it.
+
+mod completion;
+mod drain_plan;
+mod explain;
+mod global;
+mod man;
+mod schema;
+#[cfg(feature = "live")]
+mod snapshot;
+mod status;
+mod watch;
+mod why_pending;
+
+pub use completion::{CompletionArgs, Shell};
+pub use drain_plan::{DrainFlags, DrainPlanArgs};
+pub use explain::ExplainArgs;
+pub use global::{Color, Global};
+pub use man::ManArgs;
+pub use schema::SchemaArgs;
+#[cfg(feature = "live")]
+pub use snapshot::SnapshotArgs;
+pub use status::StatusArgs;
+pub use watch::WatchArgs;
+pub use why_pending::WhyPendingArgs;
+
+use clap::{Parser, Subcommand};
+
+const AFTER_HELP: &str = "\
+Examples:
+  kubectl pdb status -A                       how many pods each budget lets go
+  kubectl pdb drain-plan n1                   what kubectl drain n1 will meet
+  kubectl pdb why-pending web-0 -n shop       why a pod is not running
+  kubectl pdb snapshot > cluster.json         what these read, as a file ...
+  kubectl pdb status -A --from cluster.json   ... to answer from, anywhere
+
+Exit status: 0 answered; 1 could not answer, bad usage included; 2 a node is blocked (drain-plan), or, with \
+--exit-code, a budget is never or broken (status) or a pod stays Pending (why-pending); 3 nothing of that is known, \
+and something is unknown.";
+
+/// What kubectl drain, the eviction endpoint and the scheduler will say, before they say it.
+#[derive(Debug, Parser)]
+#[command(name = "kubectl-pdb", bin_name = "kubectl pdb", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = AFTER_HELP)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// How many pods each PodDisruptionBudget may lose now, and if none, whether for a while or for ever
+    ///
+    /// The numbers are worked out from the live pods, as the disruption controller
+    /// does, and held against those that it last wrote. The verdict on a budget:
+    ///
+    ///   allows    a pod may go now
+    ///   waits     none may go now, and time can cure it
+    ///   never     none may ever go, until somebody changes something
+    ///   unused     it selects no pods: it protects and blocks nothing
+    ///   broken    it cannot be used as written
+    ///   unknown   it could not be judged; never taken as good
+    #[command(alias = "st", verbatim_doc_comment)]
+    Status(StatusArgs),
+    /// What kubectl drain will meet on a node: what goes, what waits, what blocks it for ever
+    ///
+    /// It plays kubectl drain with the flags given to its end, with the pods that
+    /// start again elsewhere. Nothing is cordoned or evicted. The verdict on a node:
+    ///
+    ///   drains    every pod goes when it is first asked to
+    ///   waits     every pod goes, some of them only after a while
+    ///   blocked   a pod never goes: the drain hangs, or ends with an error
+    ///   unknown   it could not be judged; never taken as good
+    ///
+    /// With nodes or a selector the verdicts are on that one command, which cordons
+    /// all its nodes first. Without, each node is judged alone. Nodes of one round
+    /// may be drained at the same time; the rounds go one after the other.
+    #[command(alias = "plan", verbatim_doc_comment)]
+    DrainPlan(DrainPlanArgs),
+    /// Why a pod is not running: what refuses it on every node, and why preemption does not help
+    ///
+    /// The pod is put through the filters and the preemption of kube-scheduler, as
+    /// of the cluster's version, on the nodes as they are now.
+    ///
+    /// What a scheduler's profile adds to the defaults (added affinity, disabled
+    /// plugins, extenders) cannot be seen from the API and is not judged.
+    #[command(alias = "why", verbatim_doc_comment)]
+    WhyPending(WhyPendingArgs),
+    /// Write what the other commands read of a cluster into a file, to be attached to a ticket
+    #[cfg(feature = "live")]
+    Snapshot(SnapshotArgs),
+    /// What a finding code means, an example, and what to do about it
+    Explain(ExplainArgs),
+    /// The JSON Schema of what -o json writes
+    Schema(SchemaArgs),
+    /// The script that makes a shell, or kubectl, complete commands, flags and names
+    Completion(CompletionArgs),
+    /// Manual pages
+    #[command(hide = true)]
+    Man(ManArgs),
+}
