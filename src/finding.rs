@@ -1,41 +1,14 @@
 //! What an answer finds: the table of codes, and the shape of a finding.
 
 mod codes;
+mod severity;
 
 use crate::snapshot::api_version;
 pub use codes::Code;
 use schemars::JsonSchema;
 use serde::Serialize;
+pub use severity::Severity;
 use std::fmt;
-
-/// How much a finding matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Something is blocked, or broken.
-    Error,
-    /// Something will go wrong, or may.
-    Warning,
-    /// Good to know.
-    Info,
-}
-
-impl Severity {
-    /// The word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Info => "info",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
 
 /// Something an answer found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

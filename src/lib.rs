@@ -3,7 +3,7 @@
 //! One way through:
 //!
 //! ```text
-//! flags ──► cli ──► commands: which kinds the answer needs, then
+//! main ──► plugin, cli: what was typed ──► commands: which kinds the answer needs, then
 //!
 //!   cluster  (live API, GET only) ─┐
 //!   file     (List, YAML, stdin)  ─┴─ wire items ──► snapshot   immutable, interned, indexed, with its own `now` and its gaps
@@ -15,10 +15,11 @@
 //!                                    render:  table · wide · json · yaml · name · html
 //! ```
 //!
-//! Imports go one way: wire ← snapshot ← budget ← sched ← pending ← drain ← report ← render. Only `cluster` knows the
-//! network, behind the feature `live`; only `render` knows colour and width. Beside the way stand [`finding`] (the codes
-//! and the shape of what is found), [`change`] (one thing a person could do: its command, its undoing, its proof) and
-//! [`shell`] (lines that can be pasted), [`lists`] (lists in words).
+//! Imports go one way, and never in a circle: wire ← snapshot ← budget ← sched ← pending ← drain ← report ← render ←
+//! cluster, file ← cli ← input, answer ← commands ← main. `tests/it/imports.rs` has the whole order, and holds it. Only
+//! `cluster` knows the network, behind the feature `live`; only `render` knows colour and width. Beside the way stand
+//! [`finding`] (the codes and the shape of what is found), [`change`] (one thing a person could do: its command, its
+//! undoing, its proof), [`shell`] (lines that can be pasted) and [`lists`] (lists in words).
 #![recursion_limit = "512"]
 
 pub mod answer;

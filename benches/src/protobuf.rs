@@ -216,7 +216,7 @@ pub fn length(tag: u64, bytes: usize, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kubectl_pdb::wire::{apps, core, pod, policy};
+    use kubectl_pdb::wire::{apps, core, node, pod, policy};
     use prost::Message;
     use serde::de::DeserializeOwned;
 
@@ -234,7 +234,7 @@ mod tests {
             let protobuf = encoder.object(kind, &object)?;
             match kind {
                 "Pod" => same::<pod::Pod>(&object, &protobuf),
-                "Node" => same::<core::Node>(&object, &protobuf),
+                "Node" => same::<node::Node>(&object, &protobuf),
                 "Namespace" => same::<core::Namespace>(&object, &protobuf),
                 "Deployment" => same::<apps::Deployment>(&object, &protobuf),
                 "ReplicaSet" => same::<apps::ReplicaSet>(&object, &protobuf),

@@ -92,10 +92,7 @@ impl Cluster {
             .flat_map(|c| c.items.into_iter().chain(c.customs.iter().map(bytes).collect::<Vec<_>>()));
         let items = items.chain(defined).collect();
         let context = self.context().map(str::to_owned);
-        Ok(Export {
-            header: Header { now: Some(self.client.now()), server_version: server.version, context, read },
-            items,
-        })
+        Ok(Export { header: Header { now: Some(self.now()), server_version: server.version, context, read }, items })
     }
 }
 

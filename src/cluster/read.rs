@@ -109,7 +109,7 @@ impl Cluster {
             server: Some(self.server().to_owned()),
             server_version: server.version,
         };
-        Ok(builder.finish(source, Some(self.client.now())))
+        Ok(builder.finish(source, Some(self.now())))
     }
 
     /// The node that a pod is bound to; `None` where it has none, is not there, or may not be read.
@@ -189,7 +189,7 @@ impl Cluster {
 
     fn discover_all(&self, api_versions: &[String]) -> Result<Vec<Result<Vec<Resource>, Outcome>>> {
         let paths: Vec<_> = api_versions.iter().map(|version| group_path(version)).collect();
-        Ok(self.get_all(&paths)?.into_iter().map(super::resources).collect())
+        Ok(self.get_all(&paths)?.into_iter().map(super::connection::resources).collect())
     }
 }
 

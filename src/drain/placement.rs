@@ -1,7 +1,7 @@
 //! Where a new pod goes: the scheduler's filters, then the fullest reason of its scores, then preemption.
 
 use crate::sched::node::NodeInfo;
-use crate::sched::preempt::Outcome;
+use crate::sched::preemption::Outcome;
 use crate::sched::{Diagnosis, State, message};
 use crate::snapshot::Str;
 use crate::snapshot::pod::Pod;

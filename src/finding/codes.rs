@@ -1,6 +1,6 @@
 //! The table of finding codes: the word, the severity, and what `explain` says.
 
-use super::Severity;
+use super::severity::Severity;
 use std::fmt;
 
 macro_rules! codes {

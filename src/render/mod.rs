@@ -5,6 +5,7 @@ pub mod format;
 pub mod html;
 pub mod pending;
 pub mod plan;
+mod screen;
 pub mod status;
 pub mod style;
 pub mod table;
@@ -12,30 +13,8 @@ pub mod table;
 use crate::error::{Failure, Kind, Result};
 use crate::report::Document;
 pub use format::Format;
+pub use screen::Screen;
 use serde::Serialize;
-
-/// How and how wide to write.
-#[derive(Debug, Clone, Copy)]
-pub struct Screen {
-    /// The format asked for.
-    pub format: Format,
-    /// The terminal's width in columns; `None` where the output is no terminal: nothing is cut then.
-    pub width: Option<usize>,
-    /// Whether table headers are left out.
-    pub no_headers: bool,
-}
-
-impl Screen {
-    /// The width to wrap prose at.
-    pub fn prose_width(&self) -> usize {
-        self.width.unwrap_or(100).clamp(40, 120)
-    }
-
-    /// Whether `-o wide` was asked for.
-    pub fn wide(&self) -> bool {
-        self.format == Format::Wide
-    }
-}
 
 /// A document as JSON, ending in a newline.
 pub fn json<T: Serialize>(document: &T) -> Result<String> {

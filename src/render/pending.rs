@@ -9,7 +9,7 @@ use crate::pending::facts::{count, some};
 use crate::pending::item::Placement;
 use crate::pending::scheduling::Scheduling;
 use crate::pending::{Item, Stage, Subject, detail, recorded};
-use crate::sched::preempt::Outcome;
+use crate::sched::preemption::Outcome;
 use crate::sched::{ASSUMED, NodeId, Reason, State, Status};
 use crate::snapshot::age::{age, duration_words};
 use crate::snapshot::pod::Pod;

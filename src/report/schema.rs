@@ -5,8 +5,7 @@ use super::plan::DrainPlan;
 use super::status::BudgetStatusList;
 use super::{API_VERSION, Document};
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::json;
+use schemars::{JsonSchema, Schema};
 
 /// A document that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -51,9 +50,4 @@ impl DocumentKind {
 
 fn schema_of<B: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Document<B>>()
-}
-
-/// A rule's value, as the API writes it.
-pub fn int_or_percentage(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"anyOf": [{"type": "integer"}, {"type": "string"}], "examples": [json!(1), json!("50%")]})
 }

@@ -1,13 +1,13 @@
 //! `BudgetStatusList`: what `status` answers.
 
-use super::schema::int_or_percentage;
 use crate::budget::{Eviction, Judgement, Verdict};
 use crate::finding::Finding;
 use crate::snapshot::Str;
 use crate::snapshot::budget::Rule;
 use crate::wire::scalar::IntOrString;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
+use serde_json::json;
 
 /// The body of a `BudgetStatusList`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -172,4 +172,9 @@ impl From<&Judgement> for BudgetStatus {
                 .collect(),
         }
     }
+}
+
+/// A rule's value, as the API writes it.
+fn int_or_percentage(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [{"type": "integer"}, {"type": "string"}], "examples": [json!(1), json!("50%")]})
 }

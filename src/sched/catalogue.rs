@@ -1,9 +1,9 @@
 //! Small numbers for what occurs over and over: names of resources, label sets, sets of anti-affinity terms. The tables
 //! only grow, and all copies of a state share them, so that a number means the same in each.
 
+use super::class::Class;
 use super::terms::Term;
-use crate::snapshot::pod::Pod;
-use crate::snapshot::{Map, Str};
+use crate::snapshot::Str;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -66,23 +66,6 @@ impl<T: Clone + Eq + Hash> Growing<T> {
 
     fn read<R>(&self, look: impl FnOnce(&Numbered<T>) -> R) -> R {
         look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// A namespace and a label set.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Class {
-    /// The namespace.
-    pub namespace: Str,
-    /// The labels.
-    pub labels: Map,
-}
-
-impl Class {
-    /// That of a pod.
-    pub fn of(pod: &Pod) -> Self {
-        let namespace = pod.meta.namespace.clone().unwrap_or_else(|| Str::from(""));
-        Self { namespace, labels: pod.meta.labels.clone() }
     }
 }
 

@@ -7,6 +7,7 @@ use super::filters::{Filter, Incoming, ORDER, Prepared, taint_toleration};
 use super::node::{CORDON_TAINT, NodeId, NodeInfo, PodInfo};
 use super::state::State;
 use super::status::{Plugin, Reason, Status, Verdict};
+use crate::snapshot::Str;
 use crate::snapshot::pod::Pod;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -182,6 +183,18 @@ impl<'a> Cycle<'a> {
 
     fn first_refusal(&self, node: &NodeInfo) -> Option<Status> {
         self.filters.iter().find_map(|f| ask(&**f, node))
+    }
+}
+
+impl State {
+    /// The names of the nodes that take the pod as things are.
+    pub fn fits(&self, pod: &Arc<Pod>) -> Vec<Str> {
+        self.diagnose(pod).fits.iter().filter_map(|id| Some(self.node(*id)?.name().clone())).collect()
+    }
+
+    /// What the scheduler's filters say of the pod on every node, up to each node's first refusal.
+    pub fn diagnose(&self, pod: &Arc<Pod>) -> Diagnosis {
+        Cycle::new(self, pod).diagnose()
     }
 }
 

@@ -2,7 +2,7 @@
 //! plugins add to it (`plugins/dynamicresources`, `plugins/defaultpreemption`).
 
 use super::diagnosis::Diagnosis;
-use super::preempt::{Outcome, Preemption};
+use super::preemption::{Outcome, Preemption};
 use super::status::{Plugin, Reason, Status};
 use std::collections::HashMap;
 use std::fmt::Write as _;

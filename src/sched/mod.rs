@@ -11,6 +11,7 @@
 
 pub mod catalogue;
 pub mod census;
+pub mod class;
 pub mod cycle;
 pub mod diagnosis;
 pub mod domains;
@@ -21,6 +22,7 @@ pub mod node;
 pub mod nowhere;
 pub mod place;
 pub mod preempt;
+pub mod preemption;
 pub mod resources;
 pub mod search;
 pub mod state;
@@ -32,7 +34,7 @@ pub mod victims;
 
 pub use diagnosis::Diagnosis;
 pub use node::NodeId;
-pub use preempt::{Candidate, Preemption};
+pub use preemption::{Candidate, Preemption};
 pub use state::State;
 pub use status::{Plugin, Reason, Status, Verdict};
 

@@ -1,6 +1,7 @@
 //! A node with what runs on it, summed up. Mirrors `framework.NodeInfo`.
 
-use super::catalogue::{Catalogue, Class, ClassId, RepelId};
+use super::catalogue::{Catalogue, ClassId, RepelId};
+use super::class::Class;
 use super::resources::{self, Of, Request, Room};
 use super::terms::Term;
 use crate::snapshot::Str;

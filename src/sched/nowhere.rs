@@ -6,7 +6,7 @@ use super::cycle::Cycle;
 use super::filters::dynamic_resources;
 use super::message::{Tally, fit_error};
 use super::node::NodeId;
-use super::preempt::Outcome;
+use super::preemption::Outcome;
 use super::state::State;
 use super::status::{Plugin, Reason, Status};
 use crate::snapshot::pod::Pod;

@@ -6,55 +6,12 @@ use super::diagnosis::Diagnosis;
 use super::filters::dynamic_resources;
 use super::message;
 use super::node::{NodeId, NodeInfo, PodInfo};
+use super::preemption::{Candidate, Outcome, Preemption};
+use super::state::State;
 use super::status::{Plugin, Reason, Status};
 use super::victims::{self, Victims};
 use crate::snapshot::pod::{Pod, Truth};
 use std::sync::Arc;
-
-/// What came of preemption.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// The pod fits somewhere, or there is no node at all, or it was refused before nodes were looked at.
-    NotTried,
-    /// The pod may not preempt now.
-    NotEligible,
-    /// A node was chosen.
-    Found,
-    /// No node can be made to fit.
-    NothingHelps,
-}
-
-/// A node that can be made to fit.
-#[derive(Debug, Clone)]
-pub struct Candidate {
-    /// The node.
-    pub node: NodeId,
-    /// The pods to be taken away, the most important first.
-    pub victims: Vec<Arc<PodInfo>>,
-    /// How many of them violate a budget.
-    pub violations: usize,
-}
-
-/// What preemption would do.
-#[derive(Debug, Clone)]
-pub struct Preemption {
-    /// What came of it.
-    pub outcome: Outcome,
-    /// The scheduler's words after `preemption: `.
-    pub message: String,
-    /// Nodes that can be made to fit, in order of their numbers.
-    pub candidates: Vec<Candidate>,
-    /// The candidate that is chosen.
-    pub chosen: Option<Candidate>,
-    /// Nodes ranked equal to the chosen one, itself among them, where there are several: chance decides.
-    pub ties: Vec<NodeId>,
-    /// Nodes that were tried and cannot be made to fit, in order of their numbers.
-    pub failures: Vec<(NodeId, Status)>,
-    /// Whether the pod has device claims.
-    pub has_claims: bool,
-    /// Whether one of them is taken from where it was allocated.
-    pub frees_claim: bool,
-}
 
 /// Words of the scheduler.
 pub const NEVER: &str = "not eligible due to preemptionPolicy=Never.";
@@ -63,24 +20,10 @@ pub const TERMINATING: &str = "not eligible due to a terminating pod on the nomi
 /// Words of the scheduler.
 pub const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 
-impl Preemption {
-    fn new(outcome: Outcome, message: impl Into<String>, has_claims: bool) -> Self {
-        Self {
-            outcome,
-            message: message.into(),
-            candidates: Vec::new(),
-            chosen: None,
-            ties: Vec::new(),
-            failures: Vec::new(),
-            has_claims,
-            frees_claim: false,
-        }
-    }
-
-    /// Why a node that was tried cannot be made to fit.
-    pub fn failure(&self, node: NodeId) -> Option<&Status> {
-        let at = self.failures.binary_search_by_key(&node, |(id, _)| *id).ok()?;
-        self.failures.get(at).map(|(_, s)| s)
+impl State {
+    /// What preemption does for a pod that fits nowhere.
+    pub fn preempt(&self, pod: &Arc<Pod>, diagnosis: &Diagnosis) -> Preemption {
+        Cycle::new(self, pod).preempt(diagnosis)
     }
 }
 

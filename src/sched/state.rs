@@ -3,11 +3,8 @@
 
 use super::catalogue::Catalogue;
 use super::census::Census;
-use super::cycle::Cycle;
-use super::diagnosis::Diagnosis;
 use super::domains::{DomainCache, Domains};
 use super::node::{NodeId, NodeInfo, PodInfo, Slot};
-use super::preempt::Preemption;
 use super::resources::{self, Of, Request};
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, PodSpec};
@@ -127,21 +124,6 @@ impl State {
     pub(super) fn incoming(&self, pod: &Arc<Pod>) -> Arc<PodInfo> {
         let sums = resources::requests(pod, Of::Incoming, self.minor);
         Arc::new(PodInfo::new(pod, Arc::new(Request::new(&sums, &self.catalogue)), &self.catalogue))
-    }
-
-    /// The names of the nodes that take the pod as things are.
-    pub fn fits(&self, pod: &Arc<Pod>) -> Vec<Str> {
-        self.diagnose(pod).fits.iter().filter_map(|id| Some(self.node(*id)?.name().clone())).collect()
-    }
-
-    /// What the scheduler's filters say of the pod on every node, up to each node's first refusal.
-    pub fn diagnose(&self, pod: &Arc<Pod>) -> Diagnosis {
-        Cycle::new(self, pod).diagnose()
-    }
-
-    /// What preemption does for a pod that fits nowhere.
-    pub fn preempt(&self, pod: &Arc<Pod>, diagnosis: &Diagnosis) -> Preemption {
-        Cycle::new(self, pod).preempt(diagnosis)
     }
 
     /// Binds a pod to a node: it takes its room from now on, and a node held for it is let go. False where there is no

@@ -1,7 +1,7 @@
 //! Pod (anti-)affinity terms, ready to be matched. Mirrors `newAffinityTerm` and `AffinityTerm.Matches` of
 //! `k8s.io/kube-scheduler/framework/types.go`.
 
-use super::catalogue::Class;
+use super::class::Class;
 use crate::snapshot::pod::PodAffinityTerm;
 use crate::snapshot::selector::LabelSelector;
 use crate::snapshot::{Map, Snapshot, Str};

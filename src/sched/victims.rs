@@ -2,7 +2,7 @@
 //! `util.MoreImportantPod`, `filterPodsWithPDBViolation` and `pickOneNodeForPreemption`.
 
 use super::node::PodInfo;
-use super::preempt::Candidate;
+use super::preemption::Candidate;
 use crate::snapshot::Table;
 use crate::snapshot::budget::Budget;
 use crate::snapshot::pod::Pod;

@@ -22,7 +22,7 @@ macro_rules! each_kind {
     ($then:ident) => {
         $then! {
             own Pod: "" "v1" "pods" "po" Namespaced, pod::Pod as api::core::v1 => pods;
-            own Node: "" "v1" "nodes" "no" Cluster, core::Node as api::core::v1 => nodes;
+            own Node: "" "v1" "nodes" "no" Cluster, node::Node as api::core::v1 => nodes;
             own PodDisruptionBudget: "policy" "v1" "poddisruptionbudgets" "pdb" Namespaced,
                 policy::PodDisruptionBudget as api::policy::v1 => budgets;
             own Event: "" "v1" "events" "ev" Namespaced, events::Event as api::core::v1 => events;
@@ -42,9 +42,9 @@ macro_rules! each_kind {
             slim PriorityClass: "scheduling.k8s.io" "v1" "priorityclasses" "pc" Cluster,
                 policy::PriorityClass as api::scheduling::v1 => priority_classes;
             slim PersistentVolumeClaim: "" "v1" "persistentvolumeclaims" "pvc" Namespaced,
-                core::PersistentVolumeClaim as api::core::v1 => persistent_volume_claims;
+                volume::PersistentVolumeClaim as api::core::v1 => persistent_volume_claims;
             slim PersistentVolume: "" "v1" "persistentvolumes" "pv" Cluster,
-                core::PersistentVolume as api::core::v1 => persistent_volumes;
+                volume::PersistentVolume as api::core::v1 => persistent_volumes;
             slim StorageClass: "storage.k8s.io" "v1" "storageclasses" "sc" Cluster,
                 storage::StorageClass as api::storage::v1 => storage_classes;
             slim CSINode: "storage.k8s.io" "v1" "csinodes" "" Cluster,

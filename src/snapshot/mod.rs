@@ -47,9 +47,9 @@ use workload::Workload;
 /// A Namespace.
 pub type Namespace = Object<wire::core::Namespace>;
 /// A PersistentVolumeClaim.
-pub type PersistentVolumeClaim = Object<wire::core::PersistentVolumeClaim>;
+pub type PersistentVolumeClaim = Object<wire::volume::PersistentVolumeClaim>;
 /// A PersistentVolume.
-pub type PersistentVolume = Object<wire::core::PersistentVolume>;
+pub type PersistentVolume = Object<wire::volume::PersistentVolume>;
 /// A StorageClass.
 pub type StorageClass = Object<wire::storage::StorageClass>;
 /// A PriorityClass.

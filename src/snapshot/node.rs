@@ -6,7 +6,7 @@ use super::meta::Meta;
 use super::pod::{Condition, Truth};
 use super::quantity::Amounts;
 use super::table::Keyed;
-use crate::wire::core as wire;
+use crate::wire::node as wire;
 use crate::wire::scalar::Time;
 use jiff::Timestamp;
 

@@ -187,7 +187,7 @@ fn topology_spread(w: &wire::TopologySpreadConstraint, i: &mut Interner) -> Topo
     }
 }
 
-fn volume(w: &wire::Volume, i: &mut Interner) -> Option<Volume> {
+fn volume(w: &crate::wire::volume::Volume, i: &mut Interner) -> Option<Volume> {
     let s = w.volume_source.as_ref()?;
     let disk = |id: String, read_only, i: &mut Interner| VolumeSource::Disk { ids: Box::new([i.str(&id)]), read_only };
     let source = if let Some(e) = &s.empty_dir {

@@ -2,7 +2,7 @@
 //! `apimachinery/pkg/labels/selector.go` and `component-helpers/scheduling/corev1/nodeaffinity`.
 
 use super::intern::{Interner, Map, Str};
-use crate::wire::{core as wire_core, meta as wire_meta, pod as wire_pod};
+use crate::wire::{meta as wire_meta, node};
 use std::fmt;
 
 /// How a requirement compares.
@@ -243,7 +243,7 @@ pub struct NodeTerm {
 
 impl NodeSelector {
     /// Reads the wire form.
-    pub fn read(wire: &wire_pod::NodeSelector, i: &mut Interner) -> Self {
+    pub fn read(wire: &node::NodeSelector, i: &mut Interner) -> Self {
         Self(wire.node_selector_terms.iter().map(|t| NodeTerm::read(t, i)).collect())
     }
 
@@ -254,9 +254,9 @@ impl NodeSelector {
 }
 
 impl NodeTerm {
-    fn read(wire: &wire_pod::NodeSelectorTerm, i: &mut Interner) -> Self {
+    fn read(wire: &node::NodeSelectorTerm, i: &mut Interner) -> Self {
         let mut invalid = false;
-        let mut read = |list: &[wire_pod::NodeSelectorRequirement], field: bool| {
+        let mut read = |list: &[node::NodeSelectorRequirement], field: bool| {
             let mut all = Vec::new();
             for r in list {
                 match Requirement::read(&r.key, &r.operator, &r.values, i) {
@@ -282,8 +282,8 @@ impl NodeTerm {
 }
 
 /// The node selector that allowed topologies of a StorageClass mean.
-pub fn topology_terms(wire: &[wire_core::TopologySelectorTerm], i: &mut Interner) -> NodeSelector {
-    let term = |t: &wire_core::TopologySelectorTerm| NodeTerm {
+pub fn topology_terms(wire: &[node::TopologySelectorTerm], i: &mut Interner) -> NodeSelector {
+    let term = |t: &node::TopologySelectorTerm| NodeTerm {
         labels: t
             .match_label_expressions
             .iter()
@@ -328,7 +328,7 @@ mod tests {
     fn node_terms_compare_integers_and_names() {
         let labels: Map = [("cores", "8")].into_iter().collect();
         let mut i = Interner::default();
-        let req = |key: &str, op: &str, values: &[&str]| wire_pod::NodeSelectorRequirement {
+        let req = |key: &str, op: &str, values: &[&str]| node::NodeSelectorRequirement {
             key: key.into(),
             operator: op.into(),
             values: values.iter().map(|v| (*v).to_owned()).collect(),
@@ -341,7 +341,7 @@ mod tests {
             (vec![], vec![req("metadata.name", "NotIn", &["n1"])], false),
             (vec![], vec![], false),
         ] {
-            let wire = wire_pod::NodeSelectorTerm { match_expressions: expressions, match_fields: fields };
+            let wire = node::NodeSelectorTerm { match_expressions: expressions, match_fields: fields };
             assert_eq!(NodeTerm::read(&wire, &mut i).matches("n1", &labels), want, "{wire:?}");
         }
     }

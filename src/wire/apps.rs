@@ -1,6 +1,10 @@
 //! apps/v1, batch/v1 and autoscaling/v2: what makes pods, and what sets their number.
 
-use super::prelude::*;
+use super::macros::wire;
+use super::meta::{LabelSelector, ObjectMeta};
+use super::pod::PodTemplateSpec;
+use super::scalar::{IntOrString, Time};
+use super::volume::PersistentVolumeClaim;
 
 wire! {
     /// `apps.Deployment`.

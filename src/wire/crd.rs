@@ -1,6 +1,7 @@
 //! CustomResourceDefinitions: where the scale of a custom owner stands.
 
-use super::prelude::*;
+use super::macros::wire;
+use super::meta::ObjectMeta;
 
 wire! {
     /// `apiextensions.CustomResourceDefinition`.

@@ -1,6 +1,8 @@
 //! Events of both APIs, and leases.
 
-use super::prelude::*;
+use super::macros::wire;
+use super::meta::{ObjectMeta, ObjectReference};
+use super::scalar::Time;
 
 wire! {
     /// `core.Event`, the form in which both APIs are read from a server.

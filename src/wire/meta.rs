@@ -1,6 +1,7 @@
-//! What every object has: names, labels, owners, selectors.
+//! What every object has: names, labels, owners, selectors; and how one refers to another.
 
-use super::prelude::*;
+use super::macros::wire;
+use super::scalar::Time;
 
 wire! {
     /// `meta.ObjectMeta`.
@@ -56,5 +57,14 @@ wire! {
         resource_version: str = 2,
         continue_: str = 3,
         remaining_item_count: i64 = 4,
+    }
+
+    /// `core.ObjectReference`.
+    ObjectReference {
+        kind: str = 1,
+        namespace: str = 2,
+        name: str = 3,
+        uid: str = 4,
+        api_version: str = 5,
     }
 }

@@ -1,25 +1,11 @@
 //! Resources that operators define, and of which an answer depends on a field. They come as JSON alone.
 
-use super::core::Taint;
+use super::macros::json;
 use super::meta::{Condition, ObjectMeta};
-use super::pod::NodeSelectorRequirement;
+use super::node::NodeSelectorRequirement;
+use super::node::Taint;
 use super::scalar::Quantity;
 use std::collections::BTreeMap;
-
-/// Declares structs that are read from JSON alone: every field may be absent or `null`, which is its default.
-macro_rules! json {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$meta:meta])* $field:ident: $ty:ty,)* })*) => { $(
-        $(#[$doc])*
-        #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, serde::Serialize)]
-        #[serde(rename_all = "camelCase")]
-        #[allow(missing_docs, reason = "the fields are those of the operator's API")]
-        pub struct $name { $(
-            $(#[$meta])*
-            #[serde(default, deserialize_with = "super::nullable", skip_serializing_if = "super::is_default")]
-            pub $field: $ty,
-        )* }
-    )* };
-}
 
 json! {
     /// `longhorn.io/v1beta2.Setting`.

@@ -1,6 +1,10 @@
 //! Pods: what scheduling, readiness and deletion depend on.
 
-use super::prelude::*;
+use super::macros::wire;
+use super::meta::{LabelSelector, ObjectMeta};
+use super::node::NodeSelector;
+use super::scalar::{Quantity, Time};
+use super::volume::Volume;
 
 wire! {
     /// `core.Pod`.
@@ -126,24 +130,6 @@ wire! {
         required_during_scheduling_ignored_during_execution: msg(NodeSelector) = 1,
     }
 
-    /// `core.NodeSelector`.
-    NodeSelector {
-        node_selector_terms: list(NodeSelectorTerm) = 1,
-    }
-
-    /// `core.NodeSelectorTerm`.
-    NodeSelectorTerm {
-        match_expressions: list(NodeSelectorRequirement) = 1,
-        match_fields: list(NodeSelectorRequirement) = 2,
-    }
-
-    /// `core.NodeSelectorRequirement`.
-    NodeSelectorRequirement {
-        key: str = 1,
-        operator: str = 2,
-        values: strings = 3,
-    }
-
     /// `core.PodAffinity`.
     PodAffinity {
         required_during_scheduling_ignored_during_execution: list(PodAffinityTerm) = 1,
@@ -200,83 +186,6 @@ wire! {
         name: str = 1,
         resource_claim_name: opt_str = 3,
         resource_claim_template_name: opt_str = 4,
-    }
-
-    /// `core.Volume`.
-    Volume {
-        name: str = 1,
-        volume_source: inline(VolumeSource) = 2,
-    }
-
-    /// `core.VolumeSource`.
-    VolumeSource {
-        host_path: msg(HostPathVolumeSource) = 1,
-        empty_dir: msg(EmptyDirVolumeSource) = 2,
-        gce_persistent_disk: msg(GCEPersistentDiskVolumeSource) = 3,
-        aws_elastic_block_store: msg(AWSElasticBlockStoreVolumeSource) = 4,
-        iscsi: msg(ISCSIVolumeSource) = 8,
-        persistent_volume_claim: msg(PersistentVolumeClaimVolumeSource) = 10,
-        rbd: msg(RBDVolumeSource) = 11,
-        csi: msg(CSIVolumeSource) = 28,
-        ephemeral: msg(EphemeralVolumeSource) = 29,
-    }
-
-    /// `core.HostPathVolumeSource`.
-    HostPathVolumeSource {
-        path: str = 1,
-    }
-
-    /// `core.EmptyDirVolumeSource`.
-    EmptyDirVolumeSource {
-        medium: str = 1,
-    }
-
-    /// `core.GCEPersistentDiskVolumeSource`.
-    GCEPersistentDiskVolumeSource {
-        pd_name: str = 1,
-        read_only: bool = 4,
-    }
-
-    /// `core.AWSElasticBlockStoreVolumeSource`.
-    AWSElasticBlockStoreVolumeSource {
-        volume_id as "volumeID": str = 1,
-    }
-
-    /// `core.ISCSIVolumeSource`.
-    ISCSIVolumeSource {
-        iqn: str = 2,
-        lun: i32 = 3,
-        read_only: bool = 6,
-    }
-
-    /// `core.RBDVolumeSource`.
-    RBDVolumeSource {
-        monitors: strings = 1,
-        image: str = 2,
-        pool: str = 4,
-        read_only: bool = 8,
-    }
-
-    /// `core.CSIVolumeSource`.
-    CSIVolumeSource {
-        driver: str = 1,
-    }
-
-    /// `core.PersistentVolumeClaimVolumeSource`.
-    PersistentVolumeClaimVolumeSource {
-        claim_name: str = 1,
-        read_only: bool = 2,
-    }
-
-    /// `core.EphemeralVolumeSource`.
-    EphemeralVolumeSource {
-        volume_claim_template: msg(PersistentVolumeClaimTemplate) = 1,
-    }
-
-    /// `core.PersistentVolumeClaimTemplate`.
-    PersistentVolumeClaimTemplate {
-        metadata: msg(ObjectMeta) = 1,
-        spec: msg(PersistentVolumeClaimSpec) = 2,
     }
 
     /// `core.PodStatus`.

@@ -1,6 +1,8 @@
 //! policy/v1, scheduling.k8s.io/v1 and admissionregistration.k8s.io/v1.
 
-use super::prelude::*;
+use super::macros::wire;
+use super::meta::{Condition, LabelSelector, ObjectMeta};
+use super::scalar::{IntOrString, Time};
 
 wire! {
     /// `policy.PodDisruptionBudget`.

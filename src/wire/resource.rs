@@ -1,6 +1,8 @@
 //! resource.k8s.io/v1: devices, their classes and the claims to them.
 
-use super::prelude::*;
+use super::macros::wire;
+use super::meta::ObjectMeta;
+use super::node::NodeSelector;
 
 wire! {
     /// `resource.ResourceClaim`.

@@ -1,6 +1,9 @@
 //! storage.k8s.io/v1: classes, drivers, attachments, capacity.
 
-use super::prelude::*;
+use super::macros::wire;
+use super::meta::{LabelSelector, ObjectMeta};
+use super::node::TopologySelectorTerm;
+use super::scalar::{Quantity, Time};
 
 wire! {
     /// `storage.StorageClass`.

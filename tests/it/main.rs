@@ -11,6 +11,7 @@ mod complete;
 #[cfg(feature = "live")]
 mod fake_api;
 mod html;
+mod imports;
 mod input;
 #[cfg(feature = "live")]
 mod live;

@@ -13,7 +13,7 @@ pub mod volumes;
 use super::facts::Facts;
 use super::{autoscaler, node_pools};
 use crate::finding::{Code, Finding};
-use crate::sched::preempt::Outcome;
+use crate::sched::preemption::Outcome;
 
 /// The findings for a pod that has no node: what refuses it, most nodes first, then what preemption does about it.
 pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {

@@ -3,7 +3,7 @@
 use crate::finding::{Code, Finding, Ref};
 use crate::pending::facts::{Facts, count, some};
 use crate::sched::Reason;
-use crate::sched::catalogue::Class;
+use crate::sched::class::Class;
 use crate::sched::node::{NodeInfo, PodInfo};
 use crate::sched::terms::Term;
 use crate::snapshot::Str;

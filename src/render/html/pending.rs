@@ -1,7 +1,8 @@
 //! The page of `why-pending`: what has no node and no help first.
 
+use super::page::page;
+use super::parts;
 use super::parts::{Number, Words};
-use super::{page, parts};
 use crate::render::style::Tone;
 use crate::report::Document;
 use crate::report::pending::{PendingItem, PendingReport, PreemptionSays, ReasonGroup, SchedulerSays};

@@ -1,7 +1,6 @@
 //! The picture of a drain plan: what is in no round and then the rounds from top to bottom, in each its nodes, in each node a mark for every pod.
 //! It is drawn twice, for narrow and for wide screens; the page shows one of them.
 
-use super::plan::{is_left_alone, round_of};
 use crate::drain::outcome::Outcome;
 use crate::report::plan::{DrainPlan, NodeReport, PodReport};
 use maud::{Markup, html};
@@ -179,6 +178,17 @@ pub fn by_outcome(node: &NodeReport) -> Vec<&PodReport> {
     let mut pods: Vec<&PodReport> = node.pods.iter().collect();
     pods.sort_by_key(|p| Mark::of(p));
     pods
+}
+
+/// The round that a node is in, from 1.
+pub fn round_of(plan: &DrainPlan, node: &NodeReport) -> Option<usize> {
+    plan.order.iter().position(|round| round.contains(&node.name)).map(|at| at + 1)
+}
+
+/// Whether a pod that stays is one that drain does not mean to move.
+pub fn is_left_alone(pod: &PodReport) -> bool {
+    use crate::drain::outcome::Action;
+    matches!(pod.action, Action::Skip | Action::None)
 }
 
 #[cfg(test)]

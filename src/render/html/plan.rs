@@ -1,8 +1,9 @@
 //! The page of `drain-plan`: a picture of the rounds, the nodes that block first, then all.
 
+use super::page::page;
+use super::parts;
 use super::parts::{Number, Words};
-use super::picture::{by_outcome, picture};
-use super::{page, parts};
+use super::picture::{by_outcome, is_left_alone, picture, round_of};
 use crate::drain::outcome::{Outcome, Verdict};
 use crate::finding::Finding;
 use crate::render::style::Tone;
@@ -89,11 +90,6 @@ fn order_in_words(plan: &DrainPlan) -> String {
     }
 }
 
-/// The round that a node is in, from 1.
-pub fn round_of(plan: &DrainPlan, node: &NodeReport) -> Option<usize> {
-    plan.order.iter().position(|round| round.contains(&node.name)).map(|at| at + 1)
-}
-
 fn row(at: usize, n: &NodeReport, round: Option<usize>, linked: bool) -> Markup {
     html! {
         tr {
@@ -178,10 +174,4 @@ fn pod_row(pod: &PodReport) -> Markup {
             }
         }
     }
-}
-
-/// Whether a pod that stays is one that drain does not mean to move.
-pub fn is_left_alone(pod: &PodReport) -> bool {
-    use crate::drain::outcome::Action;
-    matches!(pod.action, Action::Skip | Action::None)
 }

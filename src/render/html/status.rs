@@ -1,7 +1,8 @@
 //! The page of `status`: the budgets that block first, then all.
 
+use super::page::page;
+use super::parts;
 use super::parts::{Number, Words};
-use super::{page, parts};
 use crate::budget::Verdict;
 use crate::finding::Severity;
 use crate::render::style::Tone;

@@ -2,7 +2,8 @@
 //! Mirrors `plugins/interpodaffinity/filtering.go`.
 
 use super::{Filter, Incoming, Prepared};
-use crate::sched::catalogue::{Class, Judged};
+use crate::sched::catalogue::Judged;
+use crate::sched::class::Class;
 use crate::sched::domains::Domains;
 use crate::sched::node::{NodeId, NodeInfo, PodInfo};
 use crate::sched::state::State;

@@ -2,7 +2,8 @@
 //! Mirrors `plugins/podtopologyspread/{common,filtering}.go` (`calPreFilterState`, `updateWithPod`, `Filter`).
 
 use super::{Filter, Incoming, Prepared, node_affinity, taint_toleration};
-use crate::sched::catalogue::{Class, Judged};
+use crate::sched::catalogue::Judged;
+use crate::sched::class::Class;
 use crate::sched::domains::Domains;
 use crate::sched::node::{NodeId, NodeInfo, PodInfo};
 use crate::sched::state::State;
