@@ -12,7 +12,8 @@ use super::selector::LabelSelector;
 use super::tables::Tables;
 use super::workload::{Detail, Scale, Workload};
 use super::{Snapshot, Source};
-use crate::wire::events::{Event, EventsV1Event};
+use crate::wire::events::Event;
+use crate::wire::events_v1;
 use crate::wire::item::{Item, ItemError};
 use crate::wire::type_meta::TypeMeta;
 use foldhash::{HashSet, HashSetExt};
@@ -52,7 +53,7 @@ impl Builder {
                 self.add_custom(&head, item)
             }
             Recognised::EventsV1Event => {
-                let event: EventsV1Event = item.decode_json()?;
+                let event: events_v1::Event = item.decode_json()?;
                 self.coverage.note(Kind::Event, Outcome::Read);
                 self.tables.events.push(Arc::new(Event::from(event).keep(&mut self.reader)?));
                 Ok(())

@@ -4,8 +4,8 @@ use super::intern::Str;
 use super::keep::{Keep, Reader};
 use super::meta::Meta;
 use super::table::Keyed;
-use crate::wire::events as wire;
 use crate::wire::scalar::Time;
+use crate::wire::{events as wire, events_v1};
 use jiff::Timestamp;
 
 /// What happened to an object.
@@ -68,8 +68,8 @@ impl Keep for wire::Event {
     }
 }
 
-impl From<wire::EventsV1Event> for wire::Event {
-    fn from(w: wire::EventsV1Event) -> Self {
+impl From<events_v1::Event> for wire::Event {
+    fn from(w: events_v1::Event) -> Self {
         Self {
             metadata: w.metadata,
             involved_object: w.regarding,

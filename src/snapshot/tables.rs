@@ -99,7 +99,7 @@ each_kind!(define_tables);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::oracle::comes_back;
+    use crate::wire::oracle::{Tagged, comes_back};
     use k8s_openapi::Resource;
 
     fn is_what_upstream_calls_it<U: Resource>(kind: Kind) {
@@ -117,6 +117,7 @@ mod tests {
         ($kind:ident $wire:ty as $($upstream:ident)::+) => {
             is_what_upstream_calls_it::<k8s_openapi::$($upstream)::+::$kind>(Kind::$kind);
             comes_back::<$wire, k8s_openapi::$($upstream)::+::$kind>();
+            <$wire>::hold_tags();
         };
     }
 

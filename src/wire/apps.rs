@@ -7,6 +7,8 @@ use super::scalar::{IntOrString, Time};
 use super::volume::PersistentVolumeClaim;
 
 wire! {
+    as (api::apps::v1);
+
     /// `apps.Deployment`.
     Deployment {
         metadata: msg(ObjectMeta) = 1,
@@ -163,6 +165,10 @@ wire! {
         number_ready: i32 = 4,
         observed_generation: i64 = 5,
     }
+}
+
+wire! {
+    as (api::batch::v1);
 
     /// `batch.Job`.
     Job {
@@ -231,6 +237,10 @@ wire! {
         suspend: bool = 4,
         schedule: str = 1,
     }
+}
+
+wire! {
+    as (api::autoscaling::v2);
 
     /// `autoscaling.HorizontalPodAutoscaler`.
     HorizontalPodAutoscaler {

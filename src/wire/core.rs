@@ -6,6 +6,8 @@ use super::pod::PodTemplateSpec;
 use super::scalar::{Quantity, Time};
 
 wire! {
+    as (api::core::v1);
+
     /// `core.Namespace`.
     Namespace {
         metadata: msg(ObjectMeta) = 1,

@@ -4,6 +4,8 @@ use super::macros::wire;
 use super::meta::ObjectMeta;
 
 wire! {
+    as (apiextensions_apiserver::pkg::apis::apiextensions::v1);
+
     /// `apiextensions.CustomResourceDefinition`.
     CustomResourceDefinition {
         metadata: msg(ObjectMeta) = 1,

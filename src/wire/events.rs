@@ -1,10 +1,12 @@
-//! Events of both APIs, and leases.
+//! Events, and leases.
 
 use super::macros::wire;
 use super::meta::{ObjectMeta, ObjectReference};
 use super::scalar::Time;
 
 wire! {
+    as (api::core::v1);
+
     /// `core.Event`, the form in which both APIs are read from a server.
     Event {
         metadata: msg(ObjectMeta) = 1,
@@ -26,27 +28,15 @@ wire! {
         component: str = 1,
     }
 
-    /// `events.Event`: the same events as a file of the newer API holds them.
-    EventsV1Event {
-        metadata: msg(ObjectMeta) = 1,
-        event_time: msg(Time) = 2,
-        series: msg(EventSeries) = 3,
-        reporting_controller: str = 4,
-        action: str = 6,
-        reason: str = 7,
-        regarding: msg(ObjectReference) = 8,
-        note: str = 10,
-        type_: str = 11,
-        deprecated_last_timestamp: msg(Time) = 14,
-        deprecated_first_timestamp: msg(Time) = 13,
-        deprecated_count: i32 = 15,
-    }
-
-    /// `events.EventSeries`.
+    /// `core.EventSeries`.
     EventSeries {
         count: i32 = 1,
         last_observed_time: msg(Time) = 2,
     }
+}
+
+wire! {
+    as (api::coordination::v1);
 
     /// `coordination.Lease`.
     Lease {

@@ -2,16 +2,14 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// Declares wire structs, a line a field: `name (as "jsonName"): shape = protobuf tag`.
+/// Declares wire structs, a line a field: `name (as "jsonName"): shape = protobuf tag`. They are called as upstream calls
+/// them in the module that stands first; the tests hold names, types and tags against upstream's.
 ///
 /// Shapes: `str` (absent is empty), `opt_str`, `bool` (absent is false), `opt_bool`, `i32` and `i64` (both optional),
 /// `strings`, `map` (of strings), `map_of(T)`, `list(T)`, `msg(T)` (optional), and `inline(T)` for an embedded Go
 /// struct: a message of its own in protobuf, spread into its parent in JSON.
 macro_rules! wire {
-    ($($(#[$doc:meta])* $name:ident { $($body:tt)* })*) => {
-        $( wire!(@fields [$(#[$doc])*] $name {} $($body)*); )*
-    };
-    (@fields [$(#[$doc:meta])*] $name:ident { $($(#[$meta:meta])* pub $field:ident : $ty:ty,)* }) => {
+    (@fields [($($upstream:tt)*) $(#[$doc:meta])*] $name:ident { $($(#[$meta:meta])* pub $field:ident : $ty:ty,)* }) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, prost::Message, serde::Deserialize, serde::Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -22,6 +20,19 @@ macro_rules! wire {
         impl crate::wire::oracle::Sample for $name {
             fn sample() -> Self {
                 Self { $($field: crate::wire::oracle::Sample::sample(),)* }
+            }
+        }
+
+        #[cfg(test)]
+        impl crate::wire::oracle::Tagged for $name {
+            #[allow(clippy::needless_update, reason = "a message may have one field")]
+            fn hold_tags() {
+                use k8s_pb::$($upstream)*::$name as Upstream;
+                $(
+                    let ours = $name { $field: crate::wire::oracle::Sample::sample(), ..$name::default() };
+                    crate::wire::oracle::hold_tag!(Upstream, ours, $field);
+                    <$ty as crate::wire::oracle::Tagged>::hold_tags();
+                )*
             }
         }
     };
@@ -88,6 +99,9 @@ macro_rules! wire {
             $($meta)*
             pub $field: $ty,
         } $($rest)*);
+    };
+    (as $upstream:tt; $($(#[$doc:meta])* $name:ident { $($body:tt)* })*) => {
+        $( wire!(@fields [$upstream $(#[$doc])*] $name {} $($body)*); )*
     };
 }
 pub(super) use wire;

@@ -4,6 +4,8 @@ use super::macros::wire;
 use super::scalar::Time;
 
 wire! {
+    as (apimachinery::pkg::apis::meta::v1);
+
     /// `meta.ObjectMeta`.
     ObjectMeta {
         name: str = 1,
@@ -58,6 +60,10 @@ wire! {
         continue_: str = 3,
         remaining_item_count: i64 = 4,
     }
+}
+
+wire! {
+    as (api::core::v1);
 
     /// `core.ObjectReference`.
     ObjectReference {

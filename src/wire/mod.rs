@@ -10,6 +10,7 @@ pub mod apps;
 pub mod core;
 pub mod crd;
 pub mod events;
+pub mod events_v1;
 pub mod item;
 mod macros;
 pub mod meta;

@@ -5,6 +5,8 @@ use super::meta::ObjectMeta;
 use super::scalar::{Quantity, Time};
 
 wire! {
+    as (api::core::v1);
+
     /// `core.Node`.
     Node {
         metadata: msg(ObjectMeta) = 1,

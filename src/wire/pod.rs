@@ -7,6 +7,8 @@ use super::scalar::{Quantity, Time};
 use super::volume::Volume;
 
 wire! {
+    as (api::core::v1);
+
     /// `core.Pod`.
     Pod {
         metadata: msg(ObjectMeta) = 1,

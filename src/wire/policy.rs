@@ -5,6 +5,8 @@ use super::meta::{Condition, LabelSelector, ObjectMeta};
 use super::scalar::{IntOrString, Time};
 
 wire! {
+    as (api::policy::v1);
+
     /// `policy.PodDisruptionBudget`.
     PodDisruptionBudget {
         metadata: msg(ObjectMeta) = 1,
@@ -30,6 +32,10 @@ wire! {
         expected_pods: i32 = 6,
         conditions: list(Condition) = 7,
     }
+}
+
+wire! {
+    as (api::scheduling::v1);
 
     /// `scheduling.PriorityClass`.
     PriorityClass {
@@ -38,6 +44,10 @@ wire! {
         global_default: bool = 3,
         preemption_policy: opt_str = 5,
     }
+}
+
+wire! {
+    as (api::admissionregistration::v1);
 
     /// `admissionregistration.ValidatingWebhookConfiguration`.
     ValidatingWebhookConfiguration {

@@ -5,6 +5,8 @@ use super::meta::ObjectMeta;
 use super::node::NodeSelector;
 
 wire! {
+    as (api::resource::v1);
+
     /// `resource.ResourceClaim`.
     ResourceClaim {
         metadata: msg(ObjectMeta) = 1,
@@ -59,11 +61,11 @@ wire! {
 
     /// `resource.DeviceSelector`.
     DeviceSelector {
-        cel: msg(CELDeviceSelector) = 1,
+        cel: msg(CelDeviceSelector) = 1,
     }
 
     /// `resource.CELDeviceSelector`.
-    CELDeviceSelector {
+    CelDeviceSelector {
         expression: str = 1,
     }
 

@@ -6,6 +6,8 @@ use super::node::TopologySelectorTerm;
 use super::scalar::{Quantity, Time};
 
 wire! {
+    as (api::storage::v1);
+
     /// `storage.StorageClass`.
     StorageClass {
         metadata: msg(ObjectMeta) = 1,

@@ -6,6 +6,8 @@ use super::node::NodeSelector;
 use super::scalar::Quantity;
 
 wire! {
+    as (api::core::v1);
+
     /// `core.Volume`.
     Volume {
         name: str = 1,
@@ -16,11 +18,11 @@ wire! {
     VolumeSource {
         host_path: msg(HostPathVolumeSource) = 1,
         empty_dir: msg(EmptyDirVolumeSource) = 2,
-        gce_persistent_disk: msg(GCEPersistentDiskVolumeSource) = 3,
-        aws_elastic_block_store: msg(AWSElasticBlockStoreVolumeSource) = 4,
-        iscsi: msg(ISCSIVolumeSource) = 8,
+        gce_persistent_disk: msg(GcePersistentDiskVolumeSource) = 3,
+        aws_elastic_block_store: msg(AwsElasticBlockStoreVolumeSource) = 4,
+        iscsi: msg(IscsiVolumeSource) = 8,
         persistent_volume_claim: msg(PersistentVolumeClaimVolumeSource) = 10,
-        rbd: msg(RBDVolumeSource) = 11,
+        rbd: msg(RbdVolumeSource) = 11,
         csi: msg(CSIVolumeSource) = 28,
         ephemeral: msg(EphemeralVolumeSource) = 29,
     }
@@ -36,25 +38,25 @@ wire! {
     }
 
     /// `core.GCEPersistentDiskVolumeSource`.
-    GCEPersistentDiskVolumeSource {
+    GcePersistentDiskVolumeSource {
         pd_name: str = 1,
         read_only: bool = 4,
     }
 
     /// `core.AWSElasticBlockStoreVolumeSource`.
-    AWSElasticBlockStoreVolumeSource {
+    AwsElasticBlockStoreVolumeSource {
         volume_id as "volumeID": str = 1,
     }
 
     /// `core.ISCSIVolumeSource`.
-    ISCSIVolumeSource {
+    IscsiVolumeSource {
         iqn: str = 2,
         lun: i32 = 3,
         read_only: bool = 6,
     }
 
     /// `core.RBDVolumeSource`.
-    RBDVolumeSource {
+    RbdVolumeSource {
         monitors: strings = 1,
         image: str = 2,
         pool: str = 4,
@@ -132,12 +134,12 @@ wire! {
 
     /// `core.PersistentVolumeSource`.
     PersistentVolumeSource {
-        gce_persistent_disk: msg(GCEPersistentDiskVolumeSource) = 1,
-        aws_elastic_block_store: msg(AWSElasticBlockStoreVolumeSource) = 2,
+        gce_persistent_disk: msg(GcePersistentDiskVolumeSource) = 1,
+        aws_elastic_block_store: msg(AwsElasticBlockStoreVolumeSource) = 2,
         host_path: msg(HostPathVolumeSource) = 3,
-        nfs: msg(NFSVolumeSource) = 5,
-        rbd: msg(RBDPersistentVolumeSource) = 6,
-        iscsi: msg(ISCSIPersistentVolumeSource) = 7,
+        nfs: msg(NfsVolumeSource) = 5,
+        rbd: msg(RbdPersistentVolumeSource) = 6,
+        iscsi: msg(IscsiPersistentVolumeSource) = 7,
         azure_disk: msg(AzureDiskVolumeSource) = 16,
         local: msg(LocalVolumeSource) = 20,
         csi: msg(CSIPersistentVolumeSource) = 22,
@@ -149,12 +151,12 @@ wire! {
     }
 
     /// `core.NFSVolumeSource`.
-    NFSVolumeSource {
+    NfsVolumeSource {
         server: str = 1,
     }
 
     /// `core.RBDPersistentVolumeSource`.
-    RBDPersistentVolumeSource {
+    RbdPersistentVolumeSource {
         monitors: strings = 1,
         image: str = 2,
         pool: str = 4,
@@ -162,7 +164,7 @@ wire! {
     }
 
     /// `core.ISCSIPersistentVolumeSource`.
-    ISCSIPersistentVolumeSource {
+    IscsiPersistentVolumeSource {
         iqn: str = 2,
         lun: i32 = 3,
         read_only: bool = 6,

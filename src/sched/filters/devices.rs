@@ -255,7 +255,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::resource::CELDeviceSelector;
+    use crate::wire::resource::CelDeviceSelector;
 
     #[test]
     fn drivers_are_read_from_simple_expressions() {
@@ -265,7 +265,7 @@ mod tests {
             ("device.attributes['x'].model == 'a'", None),
             ("device.driver != 'gpu.example.com'", None),
         ] {
-            let selector = DeviceSelector { cel: Some(CELDeviceSelector { expression: expression.into() }) };
+            let selector = DeviceSelector { cel: Some(CelDeviceSelector { expression: expression.into() }) };
             assert_eq!(driver_of(&selector).as_deref(), want, "{expression}");
         }
     }
