@@ -29,7 +29,7 @@ pub struct Failure {
     pub message: String,
     /// What the user can do about it.
     pub hint: Option<String>,
-    source: Option<Box<dyn Error + Send + Sync>>,
+    source: Option<anyhow::Error>,
 }
 
 /// The result of everything that can fail at the edge.
@@ -50,7 +50,7 @@ impl Failure {
 
     /// The same failure with the error that caused it.
     #[must_use]
-    pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub fn caused_by(mut self, source: impl Into<anyhow::Error>) -> Self {
         self.source = Some(source.into());
         self
     }
@@ -69,16 +69,14 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        let mut cause = self.source();
         let mut last = self.message.clone();
-        while let Some(e) = cause {
-            let text = e.to_string();
+        for cause in self.source.iter().flat_map(anyhow::Error::chain) {
+            let text = cause.to_string();
             // Layers of a client repeat each other's words; say each once.
             if !last.contains(&text) {
                 write!(f, ": {text}")?;
                 last = text;
             }
-            cause = e.source();
         }
         Ok(())
     }
@@ -86,6 +84,6 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_ref().map(|e| e.as_ref() as &(dyn Error + 'static))
+        Some(self.source.as_deref()?)
     }
 }

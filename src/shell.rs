@@ -1,6 +1,7 @@
 //! Command lines that can be pasted as they are.
 
 use crate::snapshot::Snapshot;
+use shlex::Quoter;
 use std::borrow::Cow;
 
 /// Writes kubectl command lines for one cluster.
@@ -37,14 +38,14 @@ impl Kubectl {
     }
 }
 
-/// The argument as a POSIX shell reads it back.
+/// The argument as a POSIX shell reads it back. What needs no quotes has none: a flag with its value stays readable.
 pub fn quote(arg: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) {
-        Cow::Borrowed(arg)
-    } else {
-        Cow::Owned(format!("'{}'", arg.replace('\'', r"'\''")))
+        return Cow::Borrowed(arg);
     }
+    // Nothing else than a NUL could go wrong.
+    Quoter::new().allow_nul(true).quote(arg).unwrap_or(Cow::Borrowed("''"))
 }
 
 #[cfg(test)]
@@ -58,7 +59,9 @@ mod tests {
             ("", "''"),
             ("a b", "'a b'"),
             (r#"{"spec":{"x":1}}"#, r#"'{"spec":{"x":1}}'"#),
-            ("it's; rm -rf /", r"'it'\''s; rm -rf /'"),
+            ("it's; rm -rf /", r#""it's; rm -rf /""#),
+            ("$(x) `y` \"z\"", r#"'$(x) `y` "z"'"#),
+            ("it's $HOME!", r#""it's "'$HOME!'"#),
         ] {
             assert_eq!(quote(arg), want);
         }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::version::Info;
 use prost::bytes::Bytes;
-use serde::Deserialize;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
@@ -132,19 +132,14 @@ impl Cluster {
     }
 
     pub(super) fn version_in(&self, got: Got) -> Result<Option<String>> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Version {
-            git_version: String,
-        }
         let body = match got {
             Ok(body) => body,
             Err(Outcome::Forbidden { .. }) => return Ok(None),
             Err(outcome) => return Err(self.strange(&format!("/version: {}", list::words(&outcome)))),
         };
-        match serde_json::from_slice::<Version>(&body) {
-            Ok(version) => Ok(Some(version.git_version)),
-            Err(_) => Err(self.strange("it gives no version")),
+        match serde_json::from_slice::<Info>(&body) {
+            Ok(version) if !version.git_version.is_empty() => Ok(Some(version.git_version)),
+            _ => Err(self.strange("it gives no version")),
         }
     }
 
@@ -204,7 +199,7 @@ impl Cluster {
 }
 
 pub(super) fn resources(got: Got) -> Result<Vec<Resource>, Outcome> {
-    got.and_then(|body| discovery::parse(&body).map_err(|e| Outcome::Failed { message: e.to_string() }))
+    got.and_then(|body| discovery::parse(&body).map_err(|message| Outcome::Failed { message }))
 }
 
 fn got(answer: Result<Reply, Refusal>) -> Got {

@@ -1,6 +1,6 @@
 //! What the API server calls things: the plural of a kind, and whether it can be scaled.
 
-use serde::Deserialize;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 
 /// A kind that the server has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,23 +9,8 @@ pub struct Resource {
     pub kind: String,
     /// The word in paths: `statefulsets`.
     pub plural: String,
-    /// Whether its objects are in namespaces.
-    pub namespaced: bool,
     /// Whether it has the subresource `scale`.
     pub has_scale: bool,
-}
-
-#[derive(Deserialize)]
-struct ApiResourceList {
-    resources: Vec<ApiResource>,
-}
-
-#[derive(Deserialize)]
-struct ApiResource {
-    name: String,
-    kind: String,
-    #[serde(default)]
-    namespaced: bool,
 }
 
 /// The path of a group and version, `v1` or `apps/v1`: what is below it lists its kinds.
@@ -38,17 +23,15 @@ pub fn group_path(api_version: &str) -> String {
 ///
 /// # Errors
 /// It is none.
-pub fn parse(body: &[u8]) -> Result<Vec<Resource>, serde_json::Error> {
-    let ApiResourceList { resources } = serde_json::from_slice(body)?;
-    let has_scale = |plural: &str| resources.iter().any(|r| r.name.strip_suffix("/scale") == Some(plural));
-    let kinds = resources.iter().filter(|r| !r.name.contains('/'));
+pub fn parse(body: &[u8]) -> Result<Vec<Resource>, String> {
+    let list: APIResourceList = serde_json::from_slice(body).map_err(|e| e.to_string())?;
+    if list.group_version.is_empty() {
+        return Err("it is of no group and version".to_owned());
+    }
+    let has_scale = |plural: &str| list.resources.iter().any(|r| r.name.strip_suffix("/scale") == Some(plural));
+    let kinds = list.resources.iter().filter(|r| !r.name.contains('/'));
     Ok(kinds
-        .map(|r| Resource {
-            kind: r.kind.clone(),
-            plural: r.name.clone(),
-            namespaced: r.namespaced,
-            has_scale: has_scale(&r.name),
-        })
+        .map(|r| Resource { kind: r.kind.clone(), plural: r.name.clone(), has_scale: has_scale(&r.name) })
         .collect())
 }
 
@@ -63,16 +46,9 @@ mod tests {
             {"name":"widgets/scale","singularName":"","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale"},
             {"name":"widgets/status","singularName":"","namespaced":true,"kind":"Widget"},
             {"name":"pools","singularName":"pool","namespaced":false,"kind":"Pool"}]}"#;
-        let resource = |kind: &str, plural: &str, namespaced, has_scale| Resource {
-            kind: kind.into(),
-            plural: plural.into(),
-            namespaced,
-            has_scale,
-        };
-        assert_eq!(
-            parse(body).unwrap(),
-            [resource("Widget", "widgets", true, true), resource("Pool", "pools", false, false)]
-        );
+        let resource =
+            |kind: &str, plural: &str, has_scale| Resource { kind: kind.into(), plural: plural.into(), has_scale };
+        assert_eq!(parse(body).unwrap(), [resource("Widget", "widgets", true), resource("Pool", "pools", false)]);
         assert!(parse(b"{}").is_err());
     }
 

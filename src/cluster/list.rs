@@ -78,30 +78,12 @@ impl ListRequest {
     }
 
     fn page(&self, token: &str) -> String {
-        let mut path = format!("{}?limit={PAGE}", self.path);
-        for (name, value) in [("labelSelector", &self.labels), ("fieldSelector", &self.fields)] {
-            if !value.is_empty() {
-                path = format!("{path}&{name}={}", query_value(value));
-            }
-        }
-        if !token.is_empty() {
-            path = format!("{path}&continue={}", query_value(token));
-        }
-        path
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("limit", &PAGE.to_string());
+        let more = [("labelSelector", &*self.labels), ("fieldSelector", &self.fields), ("continue", token)];
+        query.extend_pairs(more.iter().filter(|(_, value)| !value.is_empty()));
+        format!("{}?{}", self.path, query.finish())
     }
-}
-
-/// A value for a query: all but the unreserved characters escaped.
-fn query_value(text: &str) -> String {
-    use std::fmt::Write;
-    text.bytes().fold(String::with_capacity(text.len()), |mut escaped, byte| {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => escaped.push(char::from(byte)),
-            // Writing into a string does not fail.
-            _ => drop(write!(escaped, "%{byte:02X}")),
-        }
-        escaped
-    })
 }
 
 /// What comes of a list while it is read.
@@ -310,7 +292,7 @@ mod tests {
         let request = ListRequest::new("/api/v1/pods").labels("app in (a,b)").fields("spec.nodeName=n-1");
         assert_eq!(
             request.page("a/b=="),
-            "/api/v1/pods?limit=500&labelSelector=app%20in%20%28a%2Cb%29&fieldSelector=spec.nodeName%3Dn-1&continue=a%2Fb%3D%3D"
+            "/api/v1/pods?limit=500&labelSelector=app+in+%28a%2Cb%29&fieldSelector=spec.nodeName%3Dn-1&continue=a%2Fb%3D%3D"
         );
         assert_eq!(ListRequest::new("/api/v1/pods").page(""), "/api/v1/pods?limit=500");
     }

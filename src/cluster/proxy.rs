@@ -5,6 +5,7 @@
 use std::net::IpAddr;
 
 use http::Uri;
+use ipnet::IpNet;
 
 use super::environment::Environment;
 use crate::error::{Failure, Result};
@@ -68,8 +69,8 @@ fn matches(entry: &str, host: &str, port: &str, ip: Option<IpAddr>) -> bool {
     if entry == "*" {
         return true;
     }
-    if let Some((network, bits)) = parse_cidr(entry) {
-        return ip.is_some_and(|ip| contains(network, bits, ip));
+    if let Ok(network) = entry.parse::<IpNet>() {
+        return ip.is_some_and(|ip| network.contains(&ip.to_canonical()));
     }
     let (name, entry_port) = split_host_port(entry).unwrap_or((entry, ""));
     if name.is_empty() || !(entry_port.is_empty() || entry_port == port) {
@@ -90,28 +91,6 @@ fn matches(entry: &str, host: &str, port: &str, ip: Option<IpAddr>) -> bool {
 
 fn is_below(host: &str, parent: &str) -> bool {
     host.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.'))
-}
-
-fn parse_cidr(text: &str) -> Option<(IpAddr, u8)> {
-    let (address, bits) = text.split_once('/')?;
-    let address: IpAddr = address.parse().ok()?;
-    let bits: u8 = bits.parse().ok()?;
-    let width = if address.is_ipv4() { 32 } else { 128 };
-    (bits <= width).then_some((address, bits))
-}
-
-fn contains(network: IpAddr, bits: u8, ip: IpAddr) -> bool {
-    match (network, ip.to_canonical()) {
-        (IpAddr::V4(network), IpAddr::V4(ip)) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
-            network.to_bits() & mask == ip.to_bits() & mask
-        }
-        (IpAddr::V6(network), IpAddr::V6(ip)) => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
-            network.to_bits() & mask == ip.to_bits() & mask
-        }
-        _ => false,
-    }
 }
 
 /// `host:port` or `[ipv6]:port`; `None` for anything without a port.

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::api::autoscaling::v1;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroupList;
 use serde::Deserialize;
 
 use super::discovery::group_path;
@@ -218,32 +220,19 @@ pub(super) struct CustomOwner {
     pub scale: Scale,
 }
 
-/// `autoscaling/v1.Scale`, of it the count that is wanted.
-#[derive(Deserialize)]
-struct ScaleObject {
-    #[serde(default)]
-    spec: ScaleSpec,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ScaleSpec {
-    replicas: i32,
-}
-
 /// What a server says of itself.
 pub(super) struct Greeting {
     /// Like `v1.36.3`; `None` where it may not be asked for.
     pub version: Option<String>,
     /// `None` where they may not be asked for.
-    pub groups: Option<GroupList>,
+    pub groups: Option<APIGroupList>,
 }
 
 impl Greeting {
     /// The version of a group that the server prefers, as an `apiVersion`.
     fn preferred(&self, group: &str) -> Option<&str> {
         let group = self.groups.as_ref()?.groups.iter().find(|g| g.name == group)?;
-        Some(&group.preferred_version.group_version)
+        Some(&group.preferred_version.as_ref().or(group.versions.first())?.group_version)
     }
 
     /// Whether the server is known not to have a kind, as it is without the operator that defines it: there is none.
@@ -251,25 +240,6 @@ impl Greeting {
         let info = kind.info();
         info.custom && self.groups.is_some() && self.preferred(info.group).is_none()
     }
-}
-
-/// `metav1.APIGroupList`.
-#[derive(Default, Deserialize)]
-pub(super) struct GroupList {
-    groups: Vec<Group>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Group {
-    name: String,
-    preferred_version: GroupVersion,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct GroupVersion {
-    group_version: String,
 }
 
 /// What a list is of.
@@ -293,9 +263,10 @@ pub(super) fn wanted(kinds: &[Kind], namespace: Option<&str>, server: &Greeting)
 /// `None` for an owner that is gone.
 fn scale_of(got: &Got) -> Option<Scale> {
     match got {
-        Ok(body) => match serde_json::from_slice::<ScaleObject>(body) {
-            Ok(scale) => Some(Scale::Replicas(scale.spec.replicas)),
-            Err(_) => Some(Scale::Unknown),
+        // 0 is not written.
+        Ok(body) => match serde_json::from_slice::<v1::Scale>(body) {
+            Ok(v1::Scale { spec: Some(spec), .. }) => Some(Scale::Replicas(spec.replicas.unwrap_or_default())),
+            Ok(_) | Err(_) => Some(Scale::Unknown),
         },
         Err(Outcome::Absent) => None,
         Err(_) => Some(Scale::Unknown),

@@ -1,7 +1,7 @@
 //! Words with a colour, and text from the cluster made safe for a terminal.
 
 use crate::finding::Severity;
-use owo_colors::{OwoColorize, Style};
+use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 
 /// What a word stands for; a terminal colours it. The word always says the same.
@@ -46,9 +46,9 @@ impl Tone {
     fn style(self) -> Style {
         match self {
             Self::Plain => Style::new(),
-            Self::Good => Style::new().green(),
-            Self::Waiting => Style::new().yellow(),
-            Self::Bad => Style::new().red().bold(),
+            Self::Good => AnsiColor::Green.on_default(),
+            Self::Waiting => AnsiColor::Yellow.on_default(),
+            Self::Bad => AnsiColor::Red.on_default().bold(),
             Self::Faint => Style::new().dimmed(),
             Self::Strong => Style::new().bold(),
         }
@@ -57,7 +57,8 @@ impl Tone {
 
 /// The word in its colour. The writer takes colours out again where they do not belong.
 pub fn paint(text: &str, tone: Tone) -> String {
-    if tone == Tone::Plain { text.to_owned() } else { text.style(tone.style()).to_string() }
+    let style = tone.style();
+    format!("{style}{text}{style:#}")
 }
 
 /// Text from the cluster without control characters, escape codes and invisible direction marks: names, events and

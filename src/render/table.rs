@@ -1,10 +1,8 @@
 //! Tables as kubectl prints them: upper-case headers, three spaces between, no lines.
 
 use super::Screen;
-use super::style::{Tone, safe};
+use super::style::{Tone, paint, safe};
 use crate::finding::Severity;
-use comfy_table::presets::NOTHING;
-use comfy_table::{Attribute, Cell as Painted, Color, ContentArrangement};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Spaces between columns.
@@ -74,56 +72,32 @@ impl Table {
     /// The table as text, coloured, each line ending in a newline.
     pub fn render(&self, screen: &Screen) -> String {
         let last = self.headers.len().saturating_sub(1);
-        let rows: Vec<Vec<(String, Tone)>> = self
-            .rows
-            .iter()
-            .map(|row| {
-                row.iter()
-                    .map(|c| (if c.text.is_empty() { "<none>".into() } else { safe(&c.text).into_owned() }, c.tone))
-                    .collect()
-            })
-            .collect();
-        let before_last: usize = (0..last)
-            .map(|column| {
-                let header = if screen.no_headers { 0 } else { self.headers.get(column).map_or(0, |h| h.width()) };
-                let cells = rows.iter().filter_map(|r| r.get(column)).map(|(text, _)| text.width());
-                cells.chain([header]).max().unwrap_or_default() + GAP
-            })
-            .sum();
-        let room = screen.width.map(|w| w.saturating_sub(self.indent + before_last).max(12));
-
-        let mut table = comfy_table::Table::new();
-        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        table.force_no_tty().enforce_styling();
-        if !screen.no_headers {
-            table.set_header(self.headers.iter().map(Painted::new));
+        let text = |cell: &Cell| if cell.text.is_empty() { "<none>".to_owned() } else { safe(&cell.text).into_owned() };
+        let headers = (!screen.no_headers).then(|| self.headers.iter().map(|h| Cell::from(*h)).collect::<Vec<_>>());
+        let rows = headers.iter().chain(&self.rows);
+        let mut rows: Vec<Vec<(String, Tone)>> =
+            rows.map(|row| row.iter().map(|cell| (text(cell), cell.tone)).collect()).collect();
+        let widest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|(text, _)| text.width()).max();
+        let widths: Vec<usize> = (0..last).map(|column| widest(column).unwrap_or_default() + GAP).collect();
+        if let Some(width) = screen.width {
+            let room = width.saturating_sub(self.indent + widths.iter().sum::<usize>()).max(12);
+            for (text, _) in rows.iter_mut().filter_map(|row| row.get_mut(last)) {
+                *text = cut(text, room);
+            }
         }
-        for row in rows {
-            table.add_row(row.into_iter().enumerate().map(|(at, (text, tone))| {
-                let text = match room {
-                    Some(room) if at == last => cut(&text, room),
-                    _ => text,
-                };
-                painted(&text, tone)
-            }));
-        }
-        for column in table.column_iter_mut() {
-            column.set_padding((0, u16::try_from(GAP).unwrap_or_default()));
-        }
-        let margin = " ".repeat(self.indent);
-        table.lines().map(|line| format!("{margin}{}\n", line.trim_end())).collect()
+        rows.iter().map(|row| self.line(row, &widths)).collect()
     }
-}
 
-fn painted(text: &str, tone: Tone) -> Painted {
-    let cell = Painted::new(text);
-    match tone {
-        Tone::Plain => cell,
-        Tone::Good => cell.fg(Color::DarkGreen),
-        Tone::Waiting => cell.fg(Color::DarkYellow),
-        Tone::Bad => cell.fg(Color::DarkRed).add_attribute(Attribute::Bold),
-        Tone::Faint => cell.add_attribute(Attribute::Dim),
-        Tone::Strong => cell.add_attribute(Attribute::Bold),
+    fn line(&self, row: &[(String, Tone)], widths: &[usize]) -> String {
+        let mut line = " ".repeat(self.indent);
+        for (at, (text, tone)) in row.iter().enumerate() {
+            line.push_str(&paint(text, *tone));
+            let width = widths.get(at).copied().unwrap_or_default();
+            line.extend(std::iter::repeat_n(' ', width.saturating_sub(text.width())));
+        }
+        line.truncate(line.trim_end().len());
+        line.push('\n');
+        line
     }
 }
 

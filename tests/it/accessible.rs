@@ -1,66 +1,74 @@
 //! `-o html` for everybody: what an accessibility checker asks of a page, asked without a browser.
 
 use crate::html::pages;
+use crate::page::{Element, parse};
 use crate::program::{folders_with, here, in_parallel, read_json, run};
 use regex::Regex;
-use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-fn all<'a>(page: &'a Html, css: &str) -> Vec<ElementRef<'a>> {
-    page.select(&Selector::parse(css).unwrap()).collect()
-}
-
-fn text(element: ElementRef<'_>) -> String {
-    element.text().collect::<String>().trim().to_owned()
-}
+const HEADINGS: &[&str] = &["h1", "h2", "h3", "h4", "h5", "h6"];
 
 /// What is wrong with a page for those who hear it, or go through it with the keyboard.
 fn faults(page: &str) -> Vec<String> {
-    let page = &Html::parse_document(page);
-    let mut faults: Vec<String> = page.errors.iter().map(ToString::to_string).collect();
-    for (css, wanted) in
-        [("html[lang=en]", 1), ("title", 1), ("h1", 1), ("main", 1), ("body > header", 1), ("body > footer", 1)]
-    {
-        let found = all(page, css);
-        if found.len() != wanted || found.iter().any(|e| text(*e).is_empty()) {
-            faults.push(format!("{css} is there {} times, or empty", found.len()));
+    let (page, mut faults) = parse(page);
+    let one_of_each = [
+        ("html", page.children().filter(|e| e.name == "html" && e.attr("lang") == Some("en")).collect()),
+        ("title", page.named(&["title"])),
+        ("h1", page.named(&["h1"])),
+        ("main", page.named(&["main"])),
+        (
+            "header",
+            page.named(&["body"]).into_iter().flat_map(Element::children).filter(|e| e.name == "header").collect(),
+        ),
+        (
+            "footer",
+            page.named(&["body"]).into_iter().flat_map(Element::children).filter(|e| e.name == "footer").collect(),
+        ),
+    ];
+    for (name, found) in one_of_each {
+        if found.len() != 1 || found.iter().any(|e: &&Element| e.text().is_empty()) {
+            faults.push(format!("{name} is there {} times, or empty", found.len()));
         }
     }
-    for css in ["h1, h2, h3, h4, h5, h6", "a", "summary", "th", ".tag", "caption", "button"] {
-        faults.extend(
-            all(page, css).into_iter().filter(|e| text(*e).is_empty()).map(|e| format!("{} is empty", e.html())),
-        );
-    }
+    let speaks = |e: &Element| {
+        HEADINGS.contains(&&*e.name)
+            || matches!(&*e.name, "a" | "summary" | "th" | "caption" | "button")
+            || e.has_class("tag")
+    };
+    faults.extend(
+        page.all().into_iter().filter(|e| speaks(e) && e.text().is_empty()).map(|e| format!("{} is empty", e.shape())),
+    );
     // Headings may go up any number of levels, and down by one.
     let mut above = 0;
-    for heading in all(page, "h1, h2, h3, h4, h5, h6") {
-        let level: usize = heading.value().name()[1..].parse().unwrap();
+    for heading in page.named(HEADINGS) {
+        let level: usize = heading.name[1..].parse().unwrap();
         if level > above + 1 {
-            faults.push(format!("h{level} stands below h{above}: {}", text(heading)));
+            faults.push(format!("h{level} stands below h{above}: {}", heading.text()));
         }
         above = level;
     }
-    for svg in all(page, "svg") {
+    for svg in page.named(&["svg"]) {
         let is_named = svg.attr("role") == Some("img") && svg.attr("aria-label").is_some_and(|name| !name.is_empty());
         if !is_named && svg.attr("aria-hidden") != Some("true") {
-            faults.push(format!("a picture has no words: {}", svg.html()));
+            faults.push(format!("a picture has no words: {}", svg.shape()));
         }
     }
-    for table in all(page, "table") {
-        let headers = table.select(&Selector::parse("thead th[scope=col]").unwrap()).count();
-        let row_is_whole = |row: ElementRef<'_>| row.child_elements().count() == headers;
-        if headers == 0 || !table.select(&Selector::parse("tr").unwrap()).all(row_is_whole) {
-            faults.push(format!("a row has not a cell for each of {headers} headers: {}", table.html()));
-        }
-        // What is scrolled has to be reached without a mouse.
-        let parent = table.parent().and_then(ElementRef::wrap).unwrap();
-        if parent.attr("role") != Some("region") || parent.attr("tabindex") != Some("0") {
-            faults.push("a table cannot be scrolled by keys".to_owned());
+    for parent in page.all() {
+        for table in parent.children().filter(|e| e.name == "table") {
+            let heads = table.children().filter(|e| e.name == "thead");
+            let headers = heads.flat_map(|e| e.named(&["th"])).filter(|e| e.attr("scope") == Some("col")).count();
+            if headers == 0 || table.named(&["tr"]).iter().any(|row| row.children().count() != headers) {
+                faults.push(format!("a row has not a cell for each of {headers} headers: {}", table.text()));
+            }
+            // What is scrolled has to be reached without a mouse.
+            if parent.attr("role") != Some("region") || parent.attr("tabindex") != Some("0") {
+                faults.push("a table cannot be scrolled by keys".to_owned());
+            }
         }
     }
     let mut names = BTreeSet::new();
-    for region in all(page, "[role=region]") {
+    for region in page.all().into_iter().filter(|e| e.attr("role") == Some("region")) {
         let name = region.attr("aria-label").unwrap_or_default();
         if name.is_empty() || !names.insert(name) {
             faults.push(format!("a region is called {name:?}, as nothing else may be"));
@@ -91,11 +99,11 @@ fn every_page_can_be_heard_and_walked_through() {
 
 #[test]
 fn a_mark_is_told_by_its_shape() {
-    let plan = &Html::parse_document(&pages()[1]);
-    let colours = Regex::new(r#" class="[^"]*""#).unwrap();
-    let keys: Vec<String> = all(plan, "figcaption svg").iter().map(ElementRef::inner_html).collect();
-    let shapes: BTreeSet<_> = keys.iter().map(|key| colours.replace_all(key, "")).collect();
-    assert!(keys.len() > 1 && shapes.len() == keys.len(), "{keys:?}");
+    let (plan, _) = parse(&pages()[1]);
+    let captions = plan.named(&["figcaption"]);
+    let shapes: Vec<String> = captions.iter().flat_map(|c| c.named(&["svg"])).map(Element::shape).collect();
+    let different: BTreeSet<_> = shapes.iter().collect();
+    assert!(shapes.len() > 1 && shapes.len() == different.len(), "{shapes:?}");
 }
 
 /// The colours of a scheme by their names in the style sheet.
@@ -116,7 +124,7 @@ fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
 #[test]
 fn words_and_marks_stand_out_in_light_and_dark() {
     let page = pages().remove(1);
-    let style = text(all(&Html::parse_document(&page), "style")[0]);
+    let style = parse(&page).0.named(&["style"])[0].text();
     let roots: Vec<&str> = style.split(":root {").skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
     let [light, dark] = roots[..] else { panic!("a light and a dark scheme: {roots:?}") };
     let (light, dark) = (scheme(light), scheme(dark));

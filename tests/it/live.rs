@@ -32,7 +32,7 @@ fn cluster() -> FakeApi {
         "status": {"observedGeneration": 1, "expectedPods": 1, "desiredHealthy": 0, "currentHealthy": 1,
             "disruptionsAllowed": 1},
     });
-    let widgets = json!({"resources": [
+    let widgets = json!({"groupVersion": "example.com/v1", "resources": [
         {"name": "widgets", "namespaced": true, "kind": "Widget"},
         {"name": "widgets/scale", "namespaced": true, "kind": "Scale"}]});
     FakeApi::new()

@@ -15,6 +15,7 @@ mod imports;
 mod input;
 #[cfg(feature = "live")]
 mod live;
+mod page;
 mod program;
 #[cfg(feature = "live")]
 mod proxy;

@@ -38,7 +38,7 @@ fn cluster() -> FakeApi {
     let event = json!({"metadata": {"name": "e", "namespace": "shop"}, "reason": "Pulled",
         "message": "Container image \"registry.corp/app:1\" already present on machine"});
     let secret = json!({"metadata": {"name": "s", "namespace": "shop"}, "data": {"password": "s3cr3t"}});
-    let widgets = json!({"resources": [
+    let widgets = json!({"groupVersion": "example.com/v1", "resources": [
         {"name": "widgets", "namespaced": true, "kind": "Widget"},
         {"name": "widgets/scale", "namespaced": true, "kind": "Scale"}]});
     FakeApi::new()
@@ -85,7 +85,7 @@ fn an_owner_of_which_more_is_read_is_written_once() {
     let pod = json!({"metadata": {"name": "db-1", "namespace": "shop", "ownerReferences": owner}});
     let db = json!({"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster",
         "metadata": {"name": "db", "namespace": "shop", "uid": "u"}, "spec": {"instances": 3, "superuser": "s3cr3t"}});
-    let resources = json!({"resources": [
+    let resources = json!({"groupVersion": "postgresql.cnpg.io/v1", "resources": [
         {"name": "clusters", "namespaced": true, "kind": "Cluster"},
         {"name": "clusters/scale", "namespaced": true, "kind": "Scale"}]});
     let group = "/apis/postgresql.cnpg.io/v1";
