@@ -3,6 +3,7 @@
 mod codes;
 mod severity;
 
+use crate::cure::Remedy;
 use crate::snapshot::api_version;
 pub use codes::Code;
 use schemars::JsonSchema;
@@ -40,24 +41,6 @@ pub struct Ref {
     pub namespace: Option<String>,
     /// Its name.
     pub name: String,
-}
-
-/// Something that can be done.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
-pub struct Remedy {
-    /// What to do, in words that name the object and the field or flag.
-    pub text: String,
-    /// A line that can be pasted into a shell as it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// The line that takes it back.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub undo: Option<String>,
-    /// What it costs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub risk: Option<String>,
-    /// Whether the engine, run again with the change, says that it cures.
-    pub verified: bool,
 }
 
 impl Ref {

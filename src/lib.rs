@@ -18,18 +18,18 @@
 //! Imports go one way, and never in a circle: wire ← snapshot ← budget ← sched ← pending ← drain ← report ← render ←
 //! cluster, file ← cli ← input, answer ← commands ← main. `tests/it/imports.rs` has the whole order, and holds it. Only
 //! `cluster` knows the network, behind the feature `live`; only `render` knows colour and width. Beside the way stand
-//! [`finding`] (the codes and the shape of what is found), [`change`] (one thing a person could do: its command, its
-//! undoing, its proof), [`shell`] (lines that can be pasted) and [`lists`] (lists in words).
+//! [`finding`] (the codes and the shape of what is found), [`cure`] (what a person could do: commands, their undoing,
+//! their proof), [`shell`] (lines that can be pasted) and [`lists`] (lists in words).
 #![recursion_limit = "512"]
 
 pub mod answer;
 pub mod budget;
-pub mod change;
 pub mod cli;
 #[cfg(feature = "live")]
 pub mod cluster;
 pub mod commands;
 pub mod complete;
+pub mod cure;
 pub mod drain;
 pub mod duration;
 pub mod error;

@@ -5,15 +5,15 @@ use super::expected::NoScale;
 use super::numbers::{self, SyncError};
 use super::verdict::{CoveredPod, Facts};
 use super::{operators, remedies};
-use crate::change::{Change, scale_target};
-use crate::finding::{Code, Finding, Ref, Remedy};
+use crate::cure::{Change, Cure, Remedy, scale_target};
+use crate::finding::{Code, Finding, Ref};
 use crate::lists::some;
-use crate::snapshot::Kind;
 use crate::snapshot::age::age;
 use crate::snapshot::coverage::Outcome;
 use crate::snapshot::pod::{Phase, Pod};
 use crate::snapshot::pod_state::why_not_ready;
 use crate::snapshot::selector::LabelSelector;
+use crate::snapshot::{Kind, Snapshot};
 use std::sync::Arc;
 
 fn pod_names<'a>(pods: impl IntoIterator<Item = &'a Arc<Pod>>) -> String {
@@ -110,15 +110,14 @@ pub(super) fn stale(f: &Facts<'_>) -> Option<Finding> {
     } else {
         return None;
     };
-    let text =
-        "wait for the disruption controller; if it stays so, look whether kube-controller-manager runs".to_owned();
-    Some(f.finding(Code::Stale, message, []).remedy(Remedy { text, ..Remedy::default() }))
+    let text = "wait for the disruption controller; if it stays so, look whether kube-controller-manager runs";
+    Some(f.finding(Code::Stale, message, []).remedy(Remedy::advice(text)))
 }
 
 pub(super) fn selects_nothing(f: &Facts<'_>) -> Finding {
     let text = format!("give budget {} a selector, or {{}} for every pod of the namespace", f.budget.meta.path());
     let message = "it has no selector, so it takes no pod".to_owned();
-    f.finding(Code::SelectsNothing, message, []).remedy(Remedy { text, ..Remedy::default() })
+    f.finding(Code::SelectsNothing, message, []).remedy(Remedy::advice(text))
 }
 
 pub(super) fn no_pods(f: &Facts<'_>) -> Finding {
@@ -139,7 +138,7 @@ pub(super) fn no_pods(f: &Facts<'_>) -> Finding {
     }
     let mut finding = f.finding(Code::NoPods, message, []);
     if f.ideal.owners.is_empty() {
-        finding.remedies.push(remedies::change(f, &Change::DeleteBudget(f.budget.clone()), true));
+        finding.remedies.push(remedies::offered(f, Change::DeleteBudget(f.budget.clone())));
     }
     finding
 }
@@ -282,14 +281,13 @@ fn unhealthy_not_evictable(f: &Facts<'_>) -> Option<Finding> {
     let verb = if kept.len() == 1 { "is" } else { "are" };
     let message =
         format!("{} {verb} not Ready and kept in place by the policy IfHealthyBudget", pod_names(kept.iter().copied()));
-    let change = Change::AlwaysAllow(f.budget.clone());
-    let changed = change.apply(f.snapshot);
-    let goes = |p: &&Arc<Pod>| {
-        let budgets = f.selection.budgets_of(&changed, p);
-        evict::answer(&changed, p, budgets).is_granted()
+    let goes = |changed: &Snapshot, p: &Pod| {
+        let budgets = f.selection.budgets_of(changed, p);
+        evict::answer(changed, p, budgets).is_granted()
     };
-    let verified = kept.iter().all(goes);
-    Some(f.finding(Code::UnhealthyNotEvictable, message, kept).remedy(remedies::change(f, &change, verified)))
+    let cure = Cure::from(Change::AlwaysAllow(f.budget.clone()));
+    let cure = cure.tried(f.snapshot, |changed| kept.iter().all(|p| goes(changed, p)));
+    Some(Finding { remedies: cure.into_iter().collect(), ..f.finding(Code::UnhealthyNotEvictable, message, kept) })
 }
 
 fn hpa_floor(f: &Facts<'_>) -> Option<Finding> {

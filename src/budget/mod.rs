@@ -4,7 +4,6 @@ pub mod causes;
 pub mod evict;
 pub mod expected;
 pub mod ideal;
-pub mod managed;
 pub mod numbers;
 pub mod operators;
 pub mod remedies;

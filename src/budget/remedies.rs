@@ -2,45 +2,35 @@
 
 use super::Selection;
 use super::ideal::Ideal;
-use super::managed::manager;
 use super::numbers::compute;
 use super::verdict::Facts;
-use crate::change::{Change, scale_target};
-use crate::finding::Remedy;
+use crate::cure::{Change, Cure, Remedy};
 use crate::snapshot::budget::{Budget, Rule};
 use crate::snapshot::{HorizontalPodAutoscaler, Snapshot, Str};
 use crate::wire::scalar::IntOrString;
 use std::sync::Arc;
 
-/// A change as a remedy, with who would revert it.
-pub(super) fn change(f: &Facts<'_>, change: &Change, verified: bool) -> Remedy {
-    let mut remedy = change.remedy(&f.kubectl, verified);
-    let meta = match change {
-        Change::SetRule(b, _) | Change::AlwaysAllow(b) | Change::DeleteBudget(b) => &b.meta,
-        Change::Scale(w, _) => &w.meta,
-        Change::MinReplicas(a, _) => &a.meta,
-    };
-    if let Some(words) = manager(meta) {
-        remedy.text = format!("{} ({words})", remedy.text);
-    }
-    if f.ideal.healthy <= 1
-        && let Change::SetRule(..) = change
-    {
-        remedy.risk = Some("its only pod may be taken: the service is down while a new one starts".to_owned());
-    }
-    remedy
+/// A change as something that can be done, where trying it would say nothing.
+pub(super) fn offered(f: &Facts<'_>, change: Change) -> Remedy {
+    cure(f, change).untried(f.snapshot)
+}
+
+fn cure(f: &Facts<'_>, change: Change) -> Cure {
+    let only_one = f.ideal.healthy <= 1 && matches!(change, Change::SetRule(..));
+    let cure = Cure::from(change);
+    let down = "its only pod is evicted: the service is down until a new one is Ready";
+    if only_one { cure.risk(down) } else { cure }
 }
 
 /// Whether the budget would allow one to go, all being well, once the change is made.
-fn cures(f: &Facts<'_>, change: &Change) -> bool {
-    let changed = change.apply(f.snapshot);
+fn cures(f: &Facts<'_>, changed: &Snapshot) -> bool {
     let Some(budget) = changed.budgets.named(f.budget.meta.ns(), &f.budget.meta.name) else { return true };
     let pods = f.pods.iter().map(|p| &p.pod);
-    compute(&changed, budget, pods.clone()).is_ok() && Ideal::new(&changed, budget, pods).allowed(budget) > 0
+    compute(changed, budget, pods.clone()).is_ok() && Ideal::new(changed, budget, pods).allowed(budget) > 0
 }
 
 fn tried(f: &Facts<'_>, candidates: impl IntoIterator<Item = Change>) -> Vec<Remedy> {
-    candidates.into_iter().filter(|c| cures(f, c)).map(|c| change(f, &c, true)).collect()
+    candidates.into_iter().filter_map(|c| cure(f, c).tried(f.snapshot, |changed| cures(f, changed))).collect()
 }
 
 /// Rules that allow one to go: maxUnavailable 1, or where owners have no scale the integer that leaves one over.
@@ -58,29 +48,21 @@ pub(super) fn zero_by_rule(f: &Facts<'_>) -> Vec<Remedy> {
     let share = f.ideal.owners.iter().filter(|s| s.covered == i64::from(s.scale)).max_by_key(|s| s.scale);
     if let (Some(more), Some(share)) = (more, share) {
         let count = i32::try_from(i64::from(share.scale) + more).unwrap_or(i32::MAX);
-        let autoscaler = f
-            .snapshot
-            .horizontal_pod_autoscalers
-            .in_namespace(f.budget.meta.ns())
-            .iter()
-            .find(|a| scale_target(f.snapshot, a).is_some_and(|t| Arc::ptr_eq(t, &share.owner)));
-        let candidate = match autoscaler {
-            Some(a) => Change::MinReplicas(a.clone(), count),
-            None => Change::Scale(share.owner.clone(), count),
+        let candidate = Change::replicas(f.snapshot, &share.owner, count);
+        let highest = match &candidate {
+            Change::MinReplicas(a, _) => a.spec.as_ref().and_then(|s| s.max_replicas),
+            _ => None,
         };
-        let mut remedies = tried(f, [candidate]);
-        let highest = autoscaler.and_then(|a| a.spec.as_ref()).and_then(|s| s.max_replicas);
+        // The API refuses a floor above the ceiling.
         if highest.is_some_and(|max| max < count) {
-            for r in &mut remedies {
-                r.text.push_str(&format!(" and its maxReplicas to at least {count}"));
-                r.verified = false;
-            }
+            let text = format!("{} and its maxReplicas to at least {count}", candidate.text());
+            all.push(cure(f, candidate).text(text).untried(f.snapshot));
+        } else {
+            all.extend(tried(f, [candidate]));
         }
-        all.extend(remedies);
     }
     if all.is_empty() {
-        let delete = Change::DeleteBudget(f.budget.clone());
-        all.push(change(f, &delete, true));
+        all.extend(tried(f, [Change::DeleteBudget(f.budget.clone())]));
     }
     all
 }
@@ -91,12 +73,11 @@ pub(super) fn integer_rule(f: &Facts<'_>) -> Vec<Remedy> {
     let desired = super::numbers::desired(&f.budget.rule, live as i64);
     let keep = desired.unwrap_or_else(|_| i32::try_from(live).unwrap_or(i32::MAX) - 1).max(0);
     let rule = Change::SetRule(f.budget.clone(), Rule::MinAvailable(IntOrString::int(keep)));
-    let changed = rule.apply(f.snapshot);
-    let works = changed
-        .budgets
-        .named(f.budget.meta.ns(), &f.budget.meta.name)
-        .is_some_and(|b| compute(&changed, b, f.pods.iter().map(|p| &p.pod)).is_ok());
-    vec![change(f, &rule, works)]
+    let works = |changed: &Snapshot| {
+        let budget = changed.budgets.named(f.budget.meta.ns(), &f.budget.meta.name);
+        budget.is_some_and(|b| compute(changed, b, f.pods.iter().map(|p| &p.pod)).is_ok())
+    };
+    cure(f, rule).tried(f.snapshot, works).into_iter().collect()
 }
 
 /// Deleting one of the budgets that overlap, where that leaves each pod under one.
@@ -109,18 +90,12 @@ pub(super) fn overlap(f: &Facts<'_>, others: &[Str]) -> Vec<Remedy> {
         s.pods.in_namespace(b.meta.ns()).iter().filter(|p| b.selector.matches(&p.meta.labels)).count()
     };
     candidates.sort_by_key(|b| covered(f.snapshot, b));
-    let heals = |c: &Change| {
-        let changed = c.apply(f.snapshot);
-        let selection = Selection::new(&changed);
-        f.pods.iter().all(|p| selection.budgets_of(&changed, &p.pod).count() <= 1)
+    let heals = |changed: &Snapshot| {
+        let selection = Selection::new(changed);
+        f.pods.iter().all(|p| selection.budgets_of(changed, &p.pod).count() <= 1)
     };
-    candidates
-        .into_iter()
-        .map(|b| Change::DeleteBudget(b.clone()))
-        .filter(heals)
-        .take(2)
-        .map(|c| change(f, &c, true))
-        .collect()
+    let deletions = candidates.into_iter().map(|b| Change::DeleteBudget(b.clone()));
+    deletions.filter_map(|c| cure(f, c).tried(f.snapshot, heals)).take(2).collect()
 }
 
 /// A floor of the autoscaler at which the rule allows one.
@@ -130,6 +105,5 @@ pub(super) fn floor(f: &Facts<'_>, autoscaler: &Arc<HorizontalPodAutoscaler>, sc
     let highest = autoscaler.spec.as_ref().and_then(|s| s.max_replicas).unwrap_or(i32::MAX);
     let n = (present..=highest.min(present.saturating_add(200))).find(enough)?;
     let candidate = Change::MinReplicas(autoscaler.clone(), n);
-    let verified = cures(f, &candidate);
-    Some(change(f, &candidate, verified))
+    cure(f, candidate).tried(f.snapshot, |changed| cures(f, changed))
 }

@@ -6,7 +6,6 @@ use super::ideal::Ideal;
 use super::numbers::{self, Numbers, SyncError, compute, counts_as_healthy};
 use super::{Selection, causes};
 use crate::finding::{Code, Finding, Ref};
-use crate::shell::Kubectl;
 use crate::snapshot::budget::{Budget, Rule};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::selector::LabelSelector;
@@ -84,7 +83,6 @@ pub struct CoveredPod {
 pub(super) struct Facts<'a> {
     pub snapshot: &'a Snapshot,
     pub selection: &'a Selection,
-    pub kubectl: Kubectl,
     pub budget: &'a Arc<Budget>,
     pub pods: &'a [CoveredPod],
     pub numbers: Numbers,
@@ -114,16 +112,7 @@ pub fn judge(snapshot: &Snapshot, selection: &Selection, at: usize) -> Option<Ju
         Ok((numbers, owners)) => (numbers, owners, None),
         Err(error) => (reported(budget), None, Some(error)),
     };
-    let facts = Facts {
-        snapshot,
-        selection,
-        kubectl: Kubectl::of(snapshot),
-        budget,
-        pods: &pods,
-        numbers,
-        owners: owners.as_ref(),
-        ideal: &ideal,
-    };
+    let facts = Facts { snapshot, selection, budget, pods: &pods, numbers, owners: owners.as_ref(), ideal: &ideal };
     let failing = failure.as_ref().is_some_and(|e| fails(e, budget));
     let kept = keeps_old_numbers(budget, &pods);
     let mut found = Vec::new();

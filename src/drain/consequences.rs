@@ -10,7 +10,8 @@ use super::placement;
 use super::simulate::Attempt;
 use super::world::World;
 use crate::budget::Judgement;
-use crate::finding::{Code, Ref, Remedy, Severity};
+use crate::cure::Remedy;
+use crate::finding::{Code, Ref, Severity};
 use crate::lists::some;
 use crate::pending::report::explained;
 use crate::sched::filters::node_affinity;
@@ -217,7 +218,7 @@ fn cures(ground: &Ground<'_>, world: &World<'_>, new: &Arc<Pod>) -> Vec<Remedy> 
     let (_, findings) = explained(new, owner, &world.state, &Kubectl::of(ground.snapshot), true);
     // The cordon is the drain's own.
     let others = findings.into_iter().filter(|f| f.code != Code::Cordoned);
-    others.flat_map(|f| f.remedies).filter(|r| r.verified).take(CURES).collect()
+    others.flat_map(|f| f.remedies).filter(Remedy::is_verified).take(CURES).collect()
 }
 
 fn uncreated(ground: &Ground<'_>, pod: &Pod, why: &str) -> Note {
@@ -226,10 +227,10 @@ fn uncreated(ground: &Ground<'_>, pod: &Pod, why: &str) -> Note {
     let text = format!("the pod that replaces it cannot be created: {why}");
     let note = Note::new(Code::Quota, text);
     match named {
-        Some(q) => note.about([Ref::of(crate::snapshot::Kind::ResourceQuota, &q.meta)]).remedy(Remedy {
-            text: format!("raise spec.hard of ResourceQuota {}, or state what the pods ask for", q.meta.path()),
-            ..Remedy::default()
-        }),
+        Some(q) => {
+            let text = format!("raise spec.hard of ResourceQuota {}, or state what the pods ask for", q.meta.path());
+            note.about([Ref::of(crate::snapshot::Kind::ResourceQuota, &q.meta)]).remedy(Remedy::advice(text))
+        }
         None => note,
     }
 }

@@ -35,7 +35,8 @@ pub(crate) mod testing;
 pub mod world;
 
 use crate::budget::Selection;
-use crate::finding::{Code, Finding, Ref, Remedy, Severity};
+use crate::cure::Remedy;
+use crate::finding::{Code, Finding, Ref, Severity};
 use crate::shell::Kubectl;
 use crate::snapshot::node::Node;
 use crate::snapshot::{Kind, Snapshot, Str};
@@ -198,14 +199,11 @@ fn node_findings(node: &Arc<Node>, candidates: &[Candidate]) -> Vec<Finding> {
     let text = format!(
         "node {name} is {state}: its kubelet confirms no deletion, so none of its {leaving} pods is gone by a drain alone"
     );
-    let remedy = Remedy {
-        text: format!(
-            "drain with --skip-wait-for-delete-timeout to go on past its pods; where the machine is off, delete node {} \
-             or give it the taint node.kubernetes.io/out-of-service",
-            node.meta.name
-        ),
-        ..Remedy::default()
-    };
+    let remedy = Remedy::advice(format!(
+        "drain with --skip-wait-for-delete-timeout to go on past its pods; where the machine is off, delete node {} or \
+         give it the taint node.kubernetes.io/out-of-service",
+        node.meta.name
+    ));
     vec![Finding::new(Code::NodeUnreachable, text).about([Ref::node(&node.meta.name)]).remedy(remedy)]
 }
 

@@ -1,6 +1,7 @@
 //! What one pod meets, before pods that meet the same are told in one finding.
 
-use crate::finding::{Code, Finding, Ref, Remedy, Severity};
+use crate::cure::Remedy;
+use crate::finding::{Code, Finding, Ref, Severity};
 use crate::snapshot::pod::Pod;
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 use super::admission;
 use super::facts::some;
 use super::select::pods_of;
-use crate::finding::{Code, Finding, Ref, Remedy};
+use crate::cure::Remedy;
+use crate::finding::{Code, Finding, Ref};
 use crate::shell::Kubectl;
 use crate::snapshot::Snapshot;
 use crate::snapshot::age::{age, duration_words};
@@ -84,19 +85,15 @@ fn surge(workload: &Arc<Workload>, snapshot: &Snapshot, kubectl: &Kubectl) -> Op
     let blocked = now.is_some_and(|r| r.max_unavailable.as_ref().is_some_and(|m| m.int == 0));
     let patch =
         json!({"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}});
-    Some(Remedy {
-        text: format!(
-            "set maxSurge 0 and maxUnavailable 1 on Deployment {}, so that an old pod goes before the new one comes",
-            workload.meta.path()
-        ),
-        command: Some(kubectl.line(
-            workload.meta.ns(),
-            &["patch", "deployment", &workload.meta.name, "--type=merge", "-p", &patch.to_string()],
-        )),
-        undo: None,
-        risk: Some("one pod fewer serves while the rollout goes on".to_owned()),
-        verified: blocked,
-    })
+    let text = format!(
+        "set maxSurge 0 and maxUnavailable 1 on Deployment {}, so that an old pod goes before the new one comes",
+        workload.meta.path()
+    );
+    let args = ["patch", "deployment", &workload.meta.name, "--type=merge", "-p", &patch.to_string()];
+    let untried = Remedy::advice(text)
+        .command(kubectl.line(workload.meta.ns(), &args))
+        .risk("one pod fewer serves while the rollout goes on");
+    Some(untried.clone().tried(|| blocked).unwrap_or(untried))
 }
 
 /// What keeps a workload's pods from being made: what the API server is recorded to have said, else what it would say.
@@ -279,15 +276,13 @@ fn replacement(ending: &[&Arc<Pod>], snapshot: &Snapshot, kubectl: &Kubectl) -> 
         let node = p.node.as_ref().and_then(|n| snapshot.nodes.named("", n));
         match (node, p.meta.deletion_timestamp) {
             (Some(n), _) if !n.is_ready() => {
-                remedies.push(Remedy {
-                    text: format!("delete pod {} by force, once it is sure that it no longer runs", p.meta.path()),
-                    command: Some(
-                        kubectl.line(p.meta.ns(), &["delete", "pod", &p.meta.name, "--grace-period=0", "--force"]),
-                    ),
-                    undo: None,
-                    risk: Some("if the node is alive, the old pod and the new one run at once".to_owned()),
-                    verified: false,
-                });
+                let text = format!("delete pod {} by force, once it is sure that it no longer runs", p.meta.path());
+                let args = ["delete", "pod", &p.meta.name, "--grace-period=0", "--force"];
+                remedies.push(
+                    Remedy::advice(text)
+                        .command(kubectl.line(p.meta.ns(), &args))
+                        .risk("if the node is alive, the old pod and the new one run at once"),
+                );
                 format!(
                     "{} on node {}, whose kubelet does not answer: it will not say that the pod ended",
                     p.meta.name, n.meta.name

@@ -1,7 +1,8 @@
 //! A node that is held for a pod: its victims, and what came in between.
 
 use super::facts::{Facts, some};
-use crate::finding::{Code, Finding, Ref, Remedy};
+use crate::cure::Remedy;
+use crate::finding::{Code, Finding, Ref};
 use crate::sched::cycle::Cycle;
 use crate::sched::node::NodeInfo;
 use crate::sched::preempt::terminating_by_preemption;
@@ -58,13 +59,13 @@ pub fn waiting(f: &Facts<'_>) -> Vec<Finding> {
     );
     let mut finding = Finding::new(Code::VictimStuck, message).about(stuck.iter().map(|p| Ref::pod(p)));
     for p in stuck.iter().take(2).filter(|p| p.meta.finalizers.is_empty()) {
-        finding.remedies.push(Remedy {
-            text: format!("delete pod {} by force, once it is sure that it no longer runs", p.meta.path()),
-            command: Some(f.kubectl.line(p.meta.ns(), &["delete", "pod", &p.meta.name, "--grace-period=0", "--force"])),
-            undo: None,
-            risk: Some("a container that still runs goes on, and may use the same data as its successor".to_owned()),
-            verified: false,
-        });
+        let text = format!("delete pod {} by force, once it is sure that it no longer runs", p.meta.path());
+        let args = ["delete", "pod", &p.meta.name, "--grace-period=0", "--force"];
+        finding.remedies.push(
+            Remedy::advice(text)
+                .command(f.kubectl.line(p.meta.ns(), &args))
+                .risk("a container that still runs goes on, and may use the same data as its successor"),
+        );
     }
     vec![finding]
 }

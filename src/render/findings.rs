@@ -17,18 +17,18 @@ pub fn paragraph(finding: &Finding, screen: &Screen) -> String {
 /// The remedies of some findings, numbered; each with its command, its cost and whether it was tried.
 pub fn remedies<'a>(findings: impl IntoIterator<Item = &'a Finding>, screen: &Screen) -> String {
     let width = screen.prose_width();
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: Vec<&String> = Vec::new();
     let mut out = String::new();
     let all: Vec<_> = findings.into_iter().flat_map(|f| &f.remedies).collect();
     for remedy in all {
-        let key = remedy.command.as_deref().unwrap_or(&remedy.text);
+        let key = remedy.commands().first().unwrap_or(&remedy.text);
         if seen.contains(&key) {
             continue;
         }
         seen.push(key);
-        let kind = if remedy.verified { "" } else { " (a direction: not tried)" };
+        let kind = if remedy.is_verified() { "" } else { " (a direction: not tried)" };
         out.push_str(&format!("  {}  {}\n", seen.len(), wrap(&format!("{}{kind}", safe(&remedy.text)), width, 5)));
-        if let Some(command) = &remedy.command {
+        for command in remedy.commands() {
             // Never wrapped: it has to be pasted as it is.
             out.push_str(&format!("     {}\n", paint(&safe(command), Tone::Strong)));
         }

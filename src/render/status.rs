@@ -224,9 +224,10 @@ fn covers(snapshot: &Snapshot, j: &Judgement) -> String {
         .iter()
         .map(|s| {
             let replicas = if s.scale == 1 { "1 replica".to_owned() } else { format!("{} replicas", s.scale) };
-            let autoscaler = snapshot.horizontal_pod_autoscalers.in_namespace(j.budget.meta.ns()).iter().find(|a| {
-                crate::change::scale_target(snapshot, a).is_some_and(|t| std::sync::Arc::ptr_eq(t, &s.owner))
-            });
+            let autoscaler =
+                snapshot.horizontal_pod_autoscalers.in_namespace(j.budget.meta.ns()).iter().find(|a| {
+                    crate::cure::scale_target(snapshot, a).is_some_and(|t| std::sync::Arc::ptr_eq(t, &s.owner))
+                });
             let held = autoscaler.and_then(|a| Some((a, a.spec.as_ref()?))).map_or_else(String::new, |(a, spec)| {
                 format!(
                     " (HorizontalPodAutoscaler {}: {} to {})",

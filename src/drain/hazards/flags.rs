@@ -1,9 +1,10 @@
 //! What drain asks a flag for, and what that flag destroys.
 
 use super::Look;
+use crate::cure::Remedy;
 use crate::drain::filters::Decision;
 use crate::drain::note::{Effect, Note};
-use crate::finding::{Code, Ref, Remedy, Severity};
+use crate::finding::{Code, Ref, Severity};
 use crate::snapshot::Kind;
 use crate::snapshot::kinds::{Recognised, recognise};
 use crate::snapshot::pod::VolumeSource;
@@ -34,9 +35,8 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
             Code::Unmanaged => {
                 let text = "it has no controller: nothing makes a new one once it is gone";
                 let keep = format!("kubectl get pod {} -n {} -o yaml", pod.meta.name, pod.meta.ns());
-                let text_of_remedy = "keep its manifest, so that it can be made again (--force deletes it for good)";
-                let remedy = Remedy { text: text_of_remedy.to_owned(), command: Some(keep), ..Remedy::default() };
-                Some(Note::new(Code::Unmanaged, text).remedy(remedy))
+                let advice = "keep its manifest, so that it can be made again (--force deletes it for good)";
+                Some(Note::new(Code::Unmanaged, text).remedy(Remedy::advice(advice).command(keep)))
             }
             Code::Orphaned => Some(orphaned(look)),
             _ => None,

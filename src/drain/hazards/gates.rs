@@ -1,8 +1,9 @@
 //! Load-balancer readiness gates: a namespace that asks for them, and a pod that has none.
 
 use super::Look;
+use crate::cure::Remedy;
 use crate::drain::note::Note;
-use crate::finding::{Code, Remedy};
+use crate::finding::Code;
 
 /// The label (an annotation with some) by which the AWS Load Balancer Controller is asked to add gates to new pods.
 const INJECT: &str = "elbv2.k8s.aws/pod-readiness-gate-inject";
@@ -28,13 +29,10 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
          get traffic, and old ones go meanwhile",
         pod.meta.ns()
     );
-    let remedy = Remedy {
-        text:
-            "make the pods anew (kubectl rollout restart) once their TargetGroupBinding exists: gates are added when a \
-               pod is created"
-                .to_owned(),
-        ..Remedy::default()
-    };
+    let remedy = Remedy::advice(
+        "make the pods anew (kubectl rollout restart) once their TargetGroupBinding exists: gates are added when a \
+         pod is created",
+    );
     notes.push(Note::new(Code::ReadinessGateAbsent, text).remedy(remedy));
 }
 

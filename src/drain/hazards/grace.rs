@@ -1,9 +1,10 @@
 //! Grace periods: long ones, and those that are too short for what the pod does before it ends.
 
 use super::Look;
+use crate::cure::Remedy;
 use crate::drain::note::Note;
 use crate::duration;
-use crate::finding::{Code, Remedy};
+use crate::finding::Code;
 use crate::snapshot::age::duration_words;
 use crate::snapshot::pod::{Pod, PreStop};
 use crate::snapshot::{Snapshot, Str};
@@ -53,12 +54,9 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
         let text = format!(
             "its preStop hook alone takes {sleep} s of {given} s of grace: the containers are killed before they can end"
         );
-        let remedy = Remedy {
-            text: format!(
-                "raise terminationGracePeriodSeconds of its template to more than {sleep} s plus what it needs to shut down"
-            ),
-            ..Remedy::default()
-        };
+        let remedy = Remedy::advice(format!(
+            "raise terminationGracePeriodSeconds of its template to more than {sleep} s plus what it needs to shut down"
+        ));
         notes.push(Note::new(Code::GraceBudget, text).remedy(remedy));
     }
 }

@@ -1,9 +1,10 @@
 //! Jobs: when they make a new pod, and two pods of one index at once.
 
 use super::Look;
+use crate::cure::Remedy;
 use crate::drain::note::Note;
 use crate::drain::owners::replaces_after_failed;
-use crate::finding::{Code, Ref, Remedy};
+use crate::finding::{Code, Ref};
 use crate::snapshot::workload::Detail;
 use crate::wire::apps::{JobSpec, PodFailurePolicyRule};
 
@@ -26,12 +27,9 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
              TerminatingOrFailed): for up to {} s there are two workers of one index",
             look.options.grace(look.pod)
         );
-        let remedy = Remedy {
-            text: format!(
-                "set podReplacementPolicy: Failed on Job {path} when it is made (the field cannot be changed later)"
-            ),
-            ..Remedy::default()
-        };
+        let remedy = Remedy::advice(format!(
+            "set podReplacementPolicy: Failed on Job {path} when it is made (the field cannot be changed later)"
+        ));
         notes.push(Note::new(Code::IndexOverlap, text).about([Ref::workload(job)]).remedy(remedy));
     }
     let failed = status.failed.unwrap_or_default();

@@ -1,9 +1,10 @@
 //! Deletions that do not end: a pod past its grace, a node that does not answer.
 
 use super::Look;
+use crate::cure::Remedy;
 use crate::drain::involve::seconds_left;
 use crate::drain::note::{Effect, Note};
-use crate::finding::{Code, Ref, Remedy};
+use crate::finding::{Code, Ref};
 use crate::snapshot::age::duration_words;
 use crate::snapshot::node::Node;
 
@@ -47,20 +48,14 @@ pub fn is_given_up(node: &Node) -> bool {
 fn force_delete(look: &Look<'_>) -> Remedy {
     let meta = &look.pod.meta;
     let kubectl = crate::shell::Kubectl::of(look.snapshot);
-    Remedy {
-        text: format!(
-            "once it is certain that node {} is off: delete pod {} without waiting for its kubelet, or give the node the \
-             taint {OUT_OF_SERVICE}",
-            look.pod.node.as_deref().unwrap_or_default(),
-            meta.path()
-        ),
-        command: Some(kubectl.line(meta.ns(), &["delete", "pod", &meta.name, "--force", "--grace-period=0"])),
-        undo: None,
-        risk: Some(
-            "two copies of it run at once if the node still lives: data of a StatefulSet may be damaged".to_owned(),
-        ),
-        verified: false,
-    }
+    Remedy::advice(format!(
+        "once it is certain that node {} is off: delete pod {} without waiting for its kubelet, or give the node the \
+         taint {OUT_OF_SERVICE}",
+        look.pod.node.as_deref().unwrap_or_default(),
+        meta.path()
+    ))
+    .command(kubectl.line(meta.ns(), &["delete", "pod", &meta.name, "--force", "--grace-period=0"]))
+    .risk("two copies of it run at once if the node still lives: data of a StatefulSet may be damaged")
 }
 
 #[cfg(test)]

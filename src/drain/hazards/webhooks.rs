@@ -2,10 +2,11 @@
 //! Mirrors `ShouldCallHook` of `apiserver/pkg/admission/plugin/webhook/generic/webhook.go` and `predicates/rules`.
 
 use super::Look;
+use crate::cure::Remedy;
 use crate::drain::filters::{Decision, filter};
 use crate::drain::note::{Effect, Note};
 use crate::drain::options::DrainOptions;
-use crate::finding::{Code, Ref, Remedy, Severity};
+use crate::finding::{Code, Ref, Severity};
 use crate::snapshot::intern::Interner;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::selector::LabelSelector;
@@ -190,14 +191,11 @@ fn note(hook: &Hook<'_>, sees: Sees, look: &Look<'_>) -> Option<Note> {
             let text = format!("{who}, and {why}; its failurePolicy is Fail, so {}", effect.0);
             // Rules on the content may still leave this request out.
             let effect = if hook.conditions > 0 { Effect::Unknown } else { effect.1 };
-            let remedy = Remedy {
-                text: format!(
-                    "bring the backend of {} up on another node first (run two replicas of it), or set its failurePolicy \
-                     to Ignore for the drain",
-                    hook.configuration
-                ),
-                ..Remedy::default()
-            };
+            let remedy = Remedy::advice(format!(
+                "bring the backend of {} up on another node first (run two replicas of it), or set its failurePolicy to \
+                 Ignore for the drain",
+                hook.configuration
+            ));
             let severity = if hook.conditions > 0 { Severity::Warning } else { Severity::Error };
             Note::new(Code::Webhook, text)
                 .effect(effect)

@@ -1,6 +1,7 @@
 //! Refusals before any node is looked at: claims that are missing, unbound or going away.
 
-use crate::finding::{Code, Finding, Ref, Remedy};
+use crate::cure::Remedy;
+use crate::finding::{Code, Finding, Ref};
 use crate::pending::facts::Facts;
 use crate::sched::Plugin;
 use crate::sched::filters::claims::{self, Claims};
@@ -105,10 +106,8 @@ fn unbound(f: &Facts<'_>, claim: &Arc<PersistentVolumeClaim>) -> Vec<Finding> {
             "claim {name} is unbound: class {class_name} makes no volumes, and none of that class is free{others}"
         );
         let mut finding = unbound(message);
-        finding.remedies.push(Remedy {
-            text: format!("make a PersistentVolume of class {class_name} that fits claim {name}"),
-            ..Remedy::default()
-        });
+        let text = format!("make a PersistentVolume of class {class_name} that fits claim {name}");
+        finding.remedies.push(Remedy::advice(text));
         return vec![finding];
     }
     let waits = claim.meta.creation_timestamp.map(|t| format!(" for {}", age(t, f.snapshot().now))).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The node side: cordons, taints, selectors, names, ports.
 
-use crate::finding::{Code, Finding, Ref, Remedy, Severity};
+use crate::cure::{Change, Cure, Remedy};
+use crate::finding::{Code, Finding, Ref, Severity};
 use crate::pending::facts::{Facts, count, some, some_nodes};
 use crate::sched::filters::{node_affinity, node_declared_features, node_ports, taint_toleration};
 use crate::sched::node::{CORDON_TAINT, NodeInfo};
@@ -57,15 +58,9 @@ fn cordoned(f: &Facts<'_>) -> Option<Finding> {
         let mut state = f.state.clone();
         state.uncordon(node.name());
         let taken = f.taken_by(&state, f.pod());
-        finding.remedies.push(Remedy {
-            text: format!("uncordon node {}", node.name()),
-            command: Some(f.kubectl.line("", &["uncordon", node.name()])),
-            undo: Some(f.kubectl.line("", &["cordon", node.name()])),
-            risk: Some(
-                "somebody cordoned it for a reason: pods may be placed where maintenance is under way".to_owned(),
-            ),
-            verified: taken.as_ref() == Some(node.name()),
-        });
+        let cure = Cure::from(Change::Uncordon(node.node.clone()));
+        let untried = cure.untried(f.snapshot());
+        finding.remedies.push(untried.clone().tried(|| taken.as_ref() == Some(node.name())).unwrap_or(untried));
     }
     Some(finding)
 }
@@ -168,12 +163,8 @@ fn tolerate(f: &Facts<'_>, taint: &Taint) -> Option<Remedy> {
     });
     let node = f.taken_by(f.state, &pod)?;
     let whose = f.owner.map_or_else(|| "the pod".to_owned(), |w| format!("{} {}", w.kind, w.meta.path()));
-    Some(Remedy {
-        text: format!("tolerate {taint} (spec.tolerations of {whose}): then {node} takes it"),
-        risk: Some("the taint keeps pods away on purpose".to_owned()),
-        verified: true,
-        ..Remedy::default()
-    })
+    let advice = Remedy::advice(format!("tolerate {taint} (spec.tolerations of {whose}): then {node} takes it"));
+    advice.risk("the taint keeps pods away on purpose").tried(|| true)
 }
 
 fn untaint(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>]) -> Option<Remedy> {
@@ -184,14 +175,9 @@ fn untaint(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>]) -> Option<Rem
         n.taints = n.taints.iter().filter(|t| t.to_string() != taint.to_string()).cloned().collect();
     });
     let taken = f.taken_by(&state, f.pod())?;
-    let spec = taint.to_string();
-    Some(Remedy {
-        text: format!("take the taint {taint} off node {}: then {taken} takes it", node.name()),
-        command: Some(f.kubectl.line("", &["taint", "nodes", node.name(), &format!("{spec}-")])),
-        undo: Some(f.kubectl.line("", &["taint", "nodes", node.name(), &spec])),
-        risk: Some("other pods may go there too".to_owned()),
-        verified: true,
-    })
+    let cure = Cure::from(Change::RemoveTaint(node.node.clone(), taint.clone()));
+    let text = format!("take the taint {taint} off node {}: then {taken} takes it", node.name());
+    cure.text(text).untried(f.snapshot()).tried(|| true)
 }
 
 /// What a required node affinity demands, in words.
@@ -294,13 +280,10 @@ fn relabel(f: &Facts<'_>) -> Option<Remedy> {
     if overwrites {
         args.push("--overwrite");
     }
-    Some(Remedy {
-        text: format!("label node {} {}: then {taken} takes it", node.name(), pairs.join(" ")),
-        command: Some(f.kubectl.line("", &args)),
-        risk: Some("labels may say what a node is: other pods are drawn there too".to_owned()),
-        verified: true,
-        ..Remedy::default()
-    })
+    Remedy::advice(format!("label node {} {}: then {taken} takes it", node.name(), pairs.join(" ")))
+        .command(f.kubectl.line("", &args))
+        .risk("labels may say what a node is: other pods are drawn there too")
+        .tried(|| true)
 }
 
 fn by_name(f: &Facts<'_>) -> Option<Finding> {

@@ -1,6 +1,7 @@
 //! Room: what is short, on how many nodes, and which node is nearest.
 
-use crate::finding::{Code, Finding, Ref, Remedy};
+use crate::cure::Remedy;
+use crate::finding::{Code, Finding, Ref};
 use crate::pending::amounts::{decided_by, is_device, name, shown, taken};
 use crate::pending::facts::{Facts, count, some_nodes};
 use crate::sched::Reason;
@@ -194,18 +195,15 @@ fn ask_less(f: &Facts<'_>, near: &Near<'_>, what: Shortage, resource: &str) -> O
     });
     let node = f.taken_by(f.state, &lower)?;
     let gap = shown(what, near.short.asked - free);
-    let command = f.owner.map(|w| {
+    let mut remedy =
+        Remedy::advice(format!("ask {gap} less {resource} in container {}: then {node} takes it", container.name));
+    if let Some(w) = f.owner {
         let target = format!("{}/{}", w.kind.to_lowercase(), w.meta.name);
         let request = format!("--requests={resource}={}", shown(what, free));
-        f.kubectl.line(w.meta.ns(), &["set", "resources", &target, "-c", &container.name, &request])
-    });
-    Some(Remedy {
-        text: format!("ask {gap} less {resource} in container {}: then {node} takes it", container.name),
-        command,
-        undo: None,
-        risk: Some("the container may be slowed or killed when it needs more; its pods are replaced".to_owned()),
-        verified: true,
-    })
+        let args = ["set", "resources", &target, "-c", &container.name, &request];
+        remedy = remedy.command(f.kubectl.line(w.meta.ns(), &args));
+    }
+    remedy.risk("the container may be slowed or killed when it needs more; its pods are replaced").tried(|| true)
 }
 
 /// Pods that could go from the nearest node, smallest first, until there is room: tried with the filters.
@@ -242,12 +240,8 @@ fn make_room(f: &Facts<'_>, near: &Near<'_>, what: Shortage) -> Option<Remedy> {
     let node = f.taken_by(&state, f.pod())?;
     let names: Vec<String> =
         chosen.iter().map(|p| format!("{} ({})", p.pod.meta.path(), shown(what, taken(what, p)))).collect();
-    Some(Remedy {
-        text: format!("move or stop {}: then {node} takes it", names.join(" and ")),
-        risk: Some("these pods are disturbed, and need room elsewhere".to_owned()),
-        verified: true,
-        ..Remedy::default()
-    })
+    let advice = Remedy::advice(format!("move or stop {}: then {node} takes it", names.join(" and ")));
+    advice.risk("these pods are disturbed, and need room elsewhere").tried(|| true)
 }
 
 /// Whether no node that the pod's own rules admit could hold it even when empty of all but its DaemonSet pods.
@@ -285,14 +279,11 @@ fn larger_than_any(f: &Facts<'_>) -> Option<Finding> {
     );
     let nodes: Vec<Ref> = admitted.iter().take(10).map(|n| Ref::node(n.name())).collect();
     let mut finding = Finding::new(Code::LargerThanAnyNode, message).about(nodes);
-    finding.remedies.push(Remedy {
-        text: format!(
-            "ask at most {} {resource}, or add a node that has more ({} may be used now)",
-            shown(what, short.free().max(0)),
-            some_nodes(admitted.iter().copied())
-        ),
-        ..Remedy::default()
-    });
+    finding.remedies.push(Remedy::advice(format!(
+        "ask at most {} {resource}, or add a node that has more ({} may be used now)",
+        shown(what, short.free().max(0)),
+        some_nodes(admitted.iter().copied())
+    )));
     Some(finding)
 }
 

@@ -1,6 +1,7 @@
 //! A rollout whose extra pod has no place while the old pods hold it.
 
-use crate::finding::{Code, Finding, Remedy};
+use crate::cure::Remedy;
+use crate::finding::{Code, Finding};
 use crate::pending::facts::Facts;
 use crate::pending::select::pods_of;
 use crate::snapshot::pod::Pod;
@@ -24,21 +25,17 @@ pub fn advise(f: &Facts<'_>, findings: &mut [Finding]) {
     let Some(old) = frees else { return };
     let patch =
         json!({"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}});
-    let remedy = Remedy {
-        text: format!(
-            "set maxSurge 0 and maxUnavailable 1 on Deployment {} (or strategy Recreate), so that an old pod such as {} goes first",
-            owner.meta.path(),
-            old.meta.name
-        ),
-        command: Some(f.kubectl.line(
-            owner.meta.ns(),
-            &["patch", "deployment", &owner.meta.name, "--type=merge", "-p", &patch.to_string()],
-        )),
-        undo: None,
-        risk: Some("one pod fewer serves while the rollout goes on".to_owned()),
-        verified: true,
-    };
-    if let Some(finding) = findings.iter_mut().find(|x| HELD_BY_OLD.contains(&x.code)) {
+    let text = format!(
+        "set maxSurge 0 and maxUnavailable 1 on Deployment {} (or strategy Recreate), so that an old pod such as {} goes first",
+        owner.meta.path(),
+        old.meta.name
+    );
+    let args = ["patch", "deployment", &owner.meta.name, "--type=merge", "-p", &patch.to_string()];
+    let remedy = Remedy::advice(text)
+        .command(f.kubectl.line(owner.meta.ns(), &args))
+        .risk("one pod fewer serves while the rollout goes on")
+        .tried(|| true);
+    if let (Some(finding), Some(remedy)) = (findings.iter_mut().find(|x| HELD_BY_OLD.contains(&x.code)), remedy) {
         finding.remedies.insert(0, remedy);
     }
 }

@@ -1,7 +1,8 @@
 //! Topology spread: how many matching pods each domain has, which domain holds the minimum, and what would change it.
 
 use super::neighbours::place;
-use crate::finding::{Code, Finding, Ref, Remedy};
+use crate::cure::Remedy;
+use crate::finding::{Code, Finding, Ref};
 use crate::pending::facts::{Facts, count, some_nodes};
 use crate::sched::filters::pod_topology_spread::{Constraint, constraints};
 use crate::sched::node::NodeInfo;
@@ -141,12 +142,8 @@ fn remedies(f: &Facts<'_>, at: usize, spec: &TopologySpread) -> Vec<Remedy> {
             }
         });
         let node = f.taken_by(f.state, &pod)?;
-        Some(Remedy {
-            text: format!("{text} (topologySpreadConstraints of {whose}): then {node} takes it"),
-            risk: (!risk.is_empty()).then(|| risk.to_owned()),
-            verified: true,
-            ..Remedy::default()
-        })
+        let advice = Remedy::advice(format!("{text} (topologySpreadConstraints of {whose}): then {node} takes it"));
+        if risk.is_empty() { advice } else { advice.risk(risk) }.tried(|| true)
     });
     tried.collect()
 }

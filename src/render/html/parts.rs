@@ -1,6 +1,7 @@
 //! What the pages have in common: verdicts, findings, cures, tables.
 
-use crate::finding::{Finding, Remedy};
+use crate::cure::Remedy;
+use crate::finding::Finding;
 use crate::render::style::Tone;
 use maud::{Markup, html};
 
@@ -44,10 +45,10 @@ fn cures(remedies: &[Remedy]) -> Markup {
                 @for remedy in remedies {
                     li {
                         (remedy.text)
-                        @if !remedy.verified { " (a direction: not tried)" }
-                        @if let Some(command) = &remedy.command { pre { (command) } }
+                        @if !remedy.is_verified() { " (a direction: not tried)" }
+                        @for command in remedy.commands() { pre { (command) } }
                         @if let Some(risk) = &remedy.risk { p.soft { "Costs: " (risk) } }
-                        @if let Some(undo) = &remedy.undo { p.soft { "Back: " code { (undo) } } }
+                        @for undo in remedy.undos() { p.soft { "Back: " code { (undo) } } }
                     }
                 }
             }

@@ -1,0 +1,269 @@
+//! One change that a person could make: from this one value come its words, its commands, its undoing, what it costs, who
+//! would revert it, and the cluster in which it is made.
+
+use super::managed::manager;
+use super::manifest;
+use crate::shell::{Kubectl, quote};
+use crate::snapshot::budget::{Budget, Rule};
+use crate::snapshot::meta::Meta;
+use crate::snapshot::node::{Node, Taint};
+use crate::snapshot::pod::Pod;
+use crate::snapshot::workload::{Scale, Workload};
+use crate::snapshot::{HorizontalPodAutoscaler, Snapshot};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The taint that follows a cordon.
+const CORDON_TAINT: &str = "node.kubernetes.io/unschedulable";
+
+/// A change to a cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// Sets a budget's rule.
+    SetRule(Arc<Budget>, Rule),
+    /// Sets a budget's unhealthyPodEvictionPolicy to AlwaysAllow.
+    AlwaysAllow(Arc<Budget>),
+    /// Deletes a budget.
+    DeleteBudget(Arc<Budget>),
+    /// Sets how many pods a workload wants.
+    Scale(Arc<Workload>, i32),
+    /// Sets how few pods an autoscaler may keep, and so how many its idle target has.
+    MinReplicas(Arc<HorizontalPodAutoscaler>, i32),
+    /// Makes every pod of a workload anew, in the way of its strategy. What comes of it takes time: an engine that needs
+    /// it lets that time pass.
+    Restart(Arc<Workload>),
+    /// Deletes a pod. Its controller makes another one, which is as its template says.
+    DeletePod(Arc<Pod>),
+    /// Deletes a pod without waiting for its kubelet.
+    ForceDeletePod(Arc<Pod>),
+    /// Keeps new pods from a node.
+    Cordon(Arc<Node>),
+    /// Lets new pods onto a node.
+    Uncordon(Arc<Node>),
+    /// Takes a taint off a node.
+    RemoveTaint(Arc<Node>, Taint),
+}
+
+impl Change {
+    /// Sets how many pods a workload has: on the autoscaler that holds their number, where there is one.
+    pub fn replicas(snapshot: &Snapshot, workload: &Arc<Workload>, count: i32) -> Self {
+        let autoscalers = snapshot.horizontal_pod_autoscalers.in_namespace(workload.meta.ns()).iter();
+        let mut holding = autoscalers.filter(|a| scale_target(snapshot, a).is_some_and(|t| Arc::ptr_eq(t, workload)));
+        match holding.next() {
+            Some(autoscaler) => Self::MinReplicas(autoscaler.clone(), count),
+            None => Self::Scale(workload.clone(), count),
+        }
+    }
+
+    /// The cluster with the change made. Only what is written is changed, and pods that are deleted: what controllers
+    /// make of it is left to the engines.
+    #[must_use]
+    pub fn apply(&self, snapshot: &Snapshot) -> Snapshot {
+        let mut changed = snapshot.clone();
+        match self {
+            Self::SetRule(budget, rule) => {
+                changed.budgets.put(Arc::new(Budget { rule: rule.clone(), ..(**budget).clone() }));
+            }
+            Self::AlwaysAllow(budget) => {
+                changed.budgets.put(Arc::new(Budget { always_allow_unhealthy: true, ..(**budget).clone() }));
+            }
+            Self::DeleteBudget(budget) => changed.budgets.remove(budget.meta.ns(), &budget.meta.name),
+            Self::Scale(workload, replicas) => set_scale(&mut changed, workload, *replicas),
+            Self::MinReplicas(autoscaler, floor) => {
+                let mut new = (**autoscaler).clone();
+                if let Some(spec) = &mut new.body.spec {
+                    spec.min_replicas = Some(*floor);
+                }
+                changed.horizontal_pod_autoscalers.put(Arc::new(new));
+                if let Some(target) = scale_target(snapshot, autoscaler)
+                    && target.replicas().is_some_and(|now| now < *floor)
+                {
+                    set_scale(&mut changed, target, *floor);
+                }
+            }
+            Self::Restart(_) => {}
+            Self::DeletePod(pod) | Self::ForceDeletePod(pod) => {
+                changed.pods.remove(pod.meta.ns(), &pod.meta.name);
+                changed.reindex();
+            }
+            Self::Cordon(node) => set_node(&mut changed, node, |n| {
+                n.unschedulable = true;
+                let taint =
+                    Taint { key: CORDON_TAINT.into(), value: "".into(), effect: "NoSchedule".into(), since: None };
+                let others = n.taints.iter().filter(|t| &*t.key != CORDON_TAINT).cloned();
+                n.taints = others.chain([taint]).collect();
+            }),
+            Self::Uncordon(node) => set_node(&mut changed, node, |n| {
+                n.unschedulable = false;
+                n.taints = n.taints.iter().filter(|t| &*t.key != CORDON_TAINT).cloned().collect();
+            }),
+            Self::RemoveTaint(node, taint) => set_node(&mut changed, node, |n| {
+                let same = |t: &&Taint| t.key == taint.key && t.effect == taint.effect;
+                n.taints = n.taints.iter().filter(|t| !same(t)).cloned().collect();
+            }),
+        }
+        changed
+    }
+
+    /// The change in words.
+    pub fn text(&self) -> String {
+        match self {
+            Self::SetRule(b, rule) => format!("set {rule} on budget {}", b.meta.path()),
+            Self::AlwaysAllow(b) => format!("set unhealthyPodEvictionPolicy AlwaysAllow on budget {}", b.meta.path()),
+            Self::DeleteBudget(b) => format!("delete budget {}", b.meta.path()),
+            Self::Scale(w, n) => format!("run {n} replicas of {} {}", w.kind, w.meta.path()),
+            Self::MinReplicas(a, n) => format!("set minReplicas {n} on HorizontalPodAutoscaler {}", a.meta.path()),
+            Self::Restart(w) => format!("restart {} {}", w.kind, w.meta.path()),
+            Self::DeletePod(p) => format!("delete pod {}", p.meta.path()),
+            Self::ForceDeletePod(p) => format!("delete pod {} without waiting for its kubelet", p.meta.path()),
+            Self::Cordon(n) => format!("cordon node {}", n.meta.name),
+            Self::Uncordon(n) => format!("uncordon node {}", n.meta.name),
+            Self::RemoveTaint(n, taint) => format!("remove the taint {taint} from node {}", n.meta.name),
+        }
+    }
+
+    /// The lines that make it, to be run one after the other.
+    pub fn commands(&self, kubectl: &Kubectl) -> Vec<String> {
+        let one = |ns: &str, args: &[&str]| vec![kubectl.line(ns, args)];
+        match self {
+            Self::SetRule(b, rule) => vec![patch(kubectl, "pdb", &b.meta, &rule_patch(rule))],
+            Self::AlwaysAllow(b) => {
+                vec![patch(kubectl, "pdb", &b.meta, &json!({"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}))]
+            }
+            Self::DeleteBudget(b) => one(b.meta.ns(), &["delete", "pdb", &b.meta.name]),
+            Self::Scale(w, n) => one(w.meta.ns(), &["scale", &resource_name(w), &format!("--replicas={n}")]),
+            Self::MinReplicas(a, n) => vec![patch(kubectl, "hpa", &a.meta, &json!({"spec": {"minReplicas": n}}))],
+            Self::Restart(w) => {
+                let name = resource_name(w);
+                let line = |verb: &str| kubectl.line(w.meta.ns(), &["rollout", verb, &name]);
+                vec![line("restart"), line("status")]
+            }
+            Self::DeletePod(p) => one(p.meta.ns(), &["delete", "pod", &p.meta.name]),
+            Self::ForceDeletePod(p) => {
+                one(p.meta.ns(), &["delete", "pod", &p.meta.name, "--force", "--grace-period=0"])
+            }
+            Self::Cordon(n) => one("", &["cordon", &n.meta.name]),
+            Self::Uncordon(n) => one("", &["uncordon", &n.meta.name]),
+            Self::RemoveTaint(n, taint) => {
+                one("", &["taint", "nodes", &n.meta.name, &format!("{}:{}-", taint.key, taint.effect)])
+            }
+        }
+    }
+
+    /// The line that takes it back.
+    pub fn undo(&self, kubectl: &Kubectl) -> Option<String> {
+        Some(match self {
+            Self::SetRule(b, _) => patch(kubectl, "pdb", &b.meta, &rule_patch(&b.rule)),
+            Self::AlwaysAllow(b) => {
+                let before = b.unhealthy_policy.as_deref();
+                patch(kubectl, "pdb", &b.meta, &json!({"spec": {"unhealthyPodEvictionPolicy": before}}))
+            }
+            Self::DeleteBudget(b) => {
+                let manifest = manifest::of_budget(b).to_string();
+                format!("echo {} | {}", quote(&manifest), kubectl.line("", &["create", "-f", "-"]))
+            }
+            Self::Scale(w, _) => {
+                kubectl.line(w.meta.ns(), &["scale", &resource_name(w), &format!("--replicas={}", w.replicas()?)])
+            }
+            Self::MinReplicas(a, _) => {
+                let before = a.spec.as_ref().and_then(|s| s.min_replicas);
+                patch(kubectl, "hpa", &a.meta, &json!({"spec": {"minReplicas": before}}))
+            }
+            Self::Restart(_) | Self::DeletePod(_) | Self::ForceDeletePod(_) => return None,
+            Self::Cordon(n) => kubectl.line("", &["uncordon", &n.meta.name]),
+            Self::Uncordon(n) => kubectl.line("", &["cordon", &n.meta.name]),
+            Self::RemoveTaint(n, taint) => kubectl.line("", &["taint", "nodes", &n.meta.name, &taint.to_string()]),
+        })
+    }
+
+    /// What it costs.
+    pub fn risk(&self) -> Option<String> {
+        Some(match self {
+            Self::SetRule(..) => "fewer pods are protected at a time".to_owned(),
+            Self::AlwaysAllow(_) => "pods that are not Ready are evicted although too few are healthy".to_owned(),
+            Self::DeleteBudget(_) => "nothing limits evictions of its pods until the budget is back".to_owned(),
+            Self::Scale(..) | Self::MinReplicas(..) => "more pods use more resources".to_owned(),
+            Self::Restart(w) => format!("every pod of {} {} is replaced", w.kind, w.meta.path()),
+            Self::DeletePod(p) => format!("{} is down until its new pod is Ready", p.meta.name),
+            Self::ForceDeletePod(_) => {
+                "two copies of the pod run at once if its node still lives: data of a StatefulSet can be damaged"
+                    .to_owned()
+            }
+            Self::Uncordon(_) => {
+                "somebody cordoned it for a reason: pods can be placed where maintenance is under way".to_owned()
+            }
+            Self::RemoveTaint(..) => "other pods can be placed there too".to_owned(),
+            Self::Cordon(_) => return None,
+        })
+    }
+
+    /// Who puts back what the change changes, and where to change it instead; `None` where nobody is seen to.
+    pub fn reverted_by(&self) -> Option<String> {
+        match self {
+            Self::SetRule(b, _) | Self::AlwaysAllow(b) | Self::DeleteBudget(b) => manager(&b.meta),
+            Self::Scale(w, _) => manager(&w.meta),
+            Self::MinReplicas(a, _) => manager(&a.meta),
+            // A restart changes an annotation that nobody keeps; nodes and pods are nobody's.
+            Self::Restart(_)
+            | Self::DeletePod(_)
+            | Self::ForceDeletePod(_)
+            | Self::Cordon(_)
+            | Self::Uncordon(_)
+            | Self::RemoveTaint(..) => None,
+        }
+    }
+}
+
+/// The workload that an autoscaler scales, where it is in the input.
+pub fn scale_target<'a>(snapshot: &'a Snapshot, autoscaler: &HorizontalPodAutoscaler) -> Option<&'a Arc<Workload>> {
+    let target = autoscaler.spec.as_ref()?.scale_target_ref.as_ref()?;
+    snapshot.workload(&target.kind, autoscaler.meta.ns(), &target.name)
+}
+
+/// Sets the scale of a workload; a Deployment hands a change on to the ReplicaSet that has most of its pods.
+fn set_scale(snapshot: &mut Snapshot, workload: &Arc<Workload>, replicas: i32) {
+    let below = snapshot.workloads.in_namespace(workload.meta.ns()).iter();
+    let sets = below.filter(|w| {
+        &*w.kind == "ReplicaSet" && snapshot.controller_of(&w.meta).is_some_and(|above| is_same(above, workload))
+    });
+    let set = sets.max_by_key(|set| set.replicas()).cloned();
+    let more = replicas.saturating_sub(workload.replicas().unwrap_or_default());
+    let scaled = |w: &Arc<Workload>, n: i32| Arc::new(Workload { scale: Scale::Replicas(n), ..(**w).clone() });
+    snapshot.workloads.update(|w| {
+        if is_same(w, workload) {
+            return Some(scaled(w, replicas));
+        }
+        let set = set.as_ref().filter(|set| is_same(w, set))?;
+        Some(scaled(w, set.replicas()?.saturating_add(more).max(0)))
+    });
+}
+
+fn is_same(a: &Workload, b: &Workload) -> bool {
+    a.kind == b.kind && a.group == b.group && a.meta.name == b.meta.name && a.meta.namespace == b.meta.namespace
+}
+
+fn set_node(snapshot: &mut Snapshot, node: &Arc<Node>, set: impl FnOnce(&mut Node)) {
+    // As it stands by now: another change of the same sequence may have been made to it.
+    let Some(known) = snapshot.nodes.named("", &node.meta.name) else { return };
+    let mut new = (**known).clone();
+    set(&mut new);
+    snapshot.nodes.put(Arc::new(new));
+}
+
+fn patch(kubectl: &Kubectl, resource: &str, meta: &Meta, patch: &Value) -> String {
+    kubectl.line(meta.ns(), &["patch", resource, &meta.name, "--type=merge", "-p", &patch.to_string()])
+}
+
+fn rule_patch(rule: &Rule) -> Value {
+    let (min, max) = manifest::values(rule);
+    json!({"spec": {"minAvailable": min, "maxUnavailable": max}})
+}
+
+/// `deployment/web`, or `kind.group/name` for a custom kind, as `kubectl scale` takes it.
+fn resource_name(w: &Workload) -> String {
+    let kind = w.kind.to_lowercase();
+    match &*w.group {
+        "" | "apps" | "batch" => format!("{kind}/{}", w.meta.name),
+        group => format!("{kind}.{group}/{}", w.meta.name),
+    }
+}
