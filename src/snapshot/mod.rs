@@ -17,6 +17,7 @@ pub mod node;
 pub mod object;
 pub mod pod;
 pub mod pod_state;
+pub mod probe;
 pub mod quantity;
 pub mod read_pod;
 pub mod selector;

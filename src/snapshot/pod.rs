@@ -2,6 +2,7 @@
 
 use super::intern::{Interner, Map, Str};
 use super::meta::Meta;
+use super::probe::Probe;
 use super::quantity::Amounts;
 use super::selector::{LabelSelector, NodeSelector};
 use super::table::Keyed;
@@ -85,10 +86,14 @@ pub struct Container {
     pub sidecar: bool,
     /// Whether some exit of it restarts all containers of the pod: a rule with the action `RestartAllContainers`.
     pub restarts_all: bool,
-    /// Whether it has a readiness probe.
-    pub has_readiness_probe: bool,
-    /// Whether it has a startup probe.
-    pub has_startup_probe: bool,
+    /// Its own restart policy (`Always`, `OnFailure`, `Never`); `None` where the pod's holds.
+    pub restart_policy: Option<Str>,
+    /// Whether it has rules that restart it, or all containers, after some exit codes.
+    pub restarts_by_rule: bool,
+    /// What tells whether it is ready; without one it is ready as soon as it runs.
+    pub readiness_probe: Option<Probe>,
+    /// What has to succeed once before its other probes begin.
+    pub startup_probe: Option<Probe>,
     /// What runs before it is stopped.
     pub pre_stop: Option<PreStop>,
     /// Names of those environment variables that tell where credentials come from or name a broker; never a value.
@@ -384,7 +389,9 @@ pub struct Terminated {
     pub reason: Str,
     /// A sentence.
     pub message: Str,
-    /// When.
+    /// When it was started.
+    pub started: Option<Timestamp>,
+    /// When it ended.
     pub finished: Option<Timestamp>,
 }
 

@@ -7,6 +7,7 @@ use super::pod::{
     Condition, Container, ContainerState, ContainerStatus, HostPort, Phase, Pod, PodAffinityTerm, PodSpec, PodStatus,
     PreStop, ResourceClaimRef, Resources, Terminated, Toleration, TopologySpread, Volume, VolumeSource,
 };
+use super::probe::Probe;
 use super::quantity::Amounts;
 use super::selector::{LabelSelector, NodeSelector};
 use crate::wire::pod as wire;
@@ -127,8 +128,10 @@ fn container(w: &wire::Container, host_network: bool, i: &mut Interner) -> Resul
             .collect(),
         sidecar: w.restart_policy == "Always",
         restarts_all: w.restart_policy_rules.iter().any(|r| r.action == "RestartAllContainers"),
-        has_readiness_probe: w.readiness_probe.is_some(),
-        has_startup_probe: w.startup_probe.is_some(),
+        restart_policy: i.opt(&w.restart_policy),
+        restarts_by_rule: !w.restart_policy_rules.is_empty(),
+        readiness_probe: w.readiness_probe.as_ref().map(Probe::read),
+        startup_probe: w.startup_probe.as_ref().map(Probe::read),
         pre_stop: w.lifecycle.as_ref().and_then(|l| l.pre_stop.as_ref()).map(pre_stop),
         env: w.env.iter().filter(|e| keeps_env(&e.name)).map(|e| i.str(&e.name)).collect(),
     })
@@ -250,6 +253,7 @@ fn container_status(w: &wire::ContainerStatus, i: &mut Interner) -> Result<Conta
         exit_code: t.exit_code.unwrap_or_default(),
         reason: i.str(&t.reason),
         message: i.str(&t.message),
+        started: t.started_at.and_then(super::super::wire::scalar::Time::timestamp),
         finished: t.finished_at.and_then(super::super::wire::scalar::Time::timestamp),
     };
     let state = w.state.clone().unwrap_or_default();
