@@ -12,9 +12,9 @@ use crate::wire::core::ResourceQuota;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-/// By how much a plan has changed what quotas count as used, in thousandths: quota (namespace, name) and resource.
+/// By how much a plan has changed what quotas count as used: quota (namespace, name) and resource.
 #[derive(Debug, Clone, Default)]
-pub struct Usage(HashMap<(Str, Str), HashMap<String, i128>>);
+pub struct Usage(HashMap<(Str, Str), HashMap<String, Quantity>>);
 
 impl Usage {
     /// Why a quota refuses the pod, naming the quota; `None` where none does.
@@ -35,7 +35,7 @@ impl Usage {
         }
         let asked = usage(pod);
         let over = hard.into_iter().filter_map(|(resource, limit)| {
-            let asked = asked.get(resource).copied().filter(|w| *w > 0)?;
+            let asked = asked.get(resource).copied().filter(|w| *w > Quantity::ZERO)?;
             let used = self.used(quota, resource);
             (used + asked > limit).then_some(Over { resource, asked, used, limit })
         });
@@ -43,8 +43,8 @@ impl Usage {
         (!over.is_empty()).then_some(Refusal { quota: &quota.meta, why: Why::Exceeded(over) })
     }
 
-    fn used(&self, quota: &Object<ResourceQuota>, resource: &str) -> i128 {
-        let reported = quota.status.as_ref().and_then(|s| s.used.get(resource)).and_then(|q| milli(&q.string));
+    fn used(&self, quota: &Object<ResourceQuota>, resource: &str) -> Quantity {
+        let reported = quota.status.as_ref().and_then(|s| s.used.get(resource)).map(|q| q.value);
         let key = (quota.meta.namespace.clone().unwrap_or_default(), quota.meta.name.clone());
         let change = self.0.get(&key).and_then(|u| u.get(resource)).copied().unwrap_or_default();
         reported.unwrap_or_default() + change
@@ -52,22 +52,23 @@ impl Usage {
 
     /// A pod has been created.
     pub fn take(&mut self, snapshot: &Snapshot, pod: &Pod) {
-        self.count(snapshot, pod, 1);
+        self.count(snapshot, pod, |amount| amount);
     }
 
     /// A pod is gone. One that had ended was not counted any more.
     pub fn release(&mut self, snapshot: &Snapshot, pod: &Pod) {
         if !pod.is_finished() {
-            self.count(snapshot, pod, -1);
+            self.count(snapshot, pod, |amount| -amount);
         }
     }
 
-    fn count(&mut self, snapshot: &Snapshot, pod: &Pod, sign: i128) {
+    fn count(&mut self, snapshot: &Snapshot, pod: &Pod, change: fn(Quantity) -> Quantity) {
         for quota in snapshot.quotas.in_namespace(pod.meta.ns()).iter().filter(|q| applies(q, pod)) {
             let key = (quota.meta.namespace.clone().unwrap_or_default(), quota.meta.name.clone());
             let used = self.0.entry(key).or_default();
             for (resource, amount) in usage(pod) {
-                *used.entry(resource).or_default() += sign * amount;
+                let used = used.entry(resource).or_default();
+                *used = *used + change(amount);
             }
         }
     }
@@ -91,13 +92,13 @@ pub enum Why<'a> {
     Exceeded(Vec<Over<'a>>),
 }
 
-/// A resource of which a quota has too little left, in thousandths.
+/// A resource of which a quota has too little left.
 #[derive(Debug)]
 pub struct Over<'a> {
     resource: &'a str,
-    asked: i128,
-    used: i128,
-    limit: i128,
+    asked: Quantity,
+    used: Quantity,
+    limit: Quantity,
 }
 
 impl fmt::Display for Refusal<'_> {
@@ -106,8 +107,8 @@ impl fmt::Display for Refusal<'_> {
         match &self.why {
             Why::Unstated(missing) => write!(f, "failed quota: {name}: must specify {missing}"),
             Why::Exceeded(over) => {
-                let list = |pick: fn(&Over<'_>) -> i128| {
-                    over.iter().map(|o| format!("{}={}", o.resource, plain(pick(o)))).collect::<Vec<_>>().join(",")
+                let list = |pick: fn(&Over<'_>) -> Quantity| {
+                    over.iter().map(|o| format!("{}={}", o.resource, pick(o))).collect::<Vec<_>>().join(",")
                 };
                 let (asked, used, limit) = (list(|o| o.asked), list(|o| o.used), list(|o| o.limit));
                 write!(f, "exceeded quota: {name}, requested: {asked}, used: {used}, limited: {limit}")
@@ -119,29 +120,16 @@ impl fmt::Display for Refusal<'_> {
 /// In a person's words.
 impl fmt::Display for Over<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = ["memory", "storage", "hugepages-"].iter().any(|word| self.resource.contains(word));
-        let shown = |milli: i128| match i64::try_from(milli / 1000) {
-            Ok(n) if bytes => Quantity::units(n).to_string(),
-            _ => plain(milli),
-        };
-        let (used, limit, asked) = (shown(self.used), shown(self.limit), shown(self.asked));
-        write!(f, "{}: {used} of {limit} used, {asked} more asked", self.resource)
+        let Self { resource, asked, used, limit } = self;
+        write!(f, "{resource}: {used} of {limit} used, {asked} more asked")
     }
 }
 
-fn milli(text: &str) -> Option<i128> {
-    Quantity::parse(text).map(|q| i128::from(q.milli_value()))
-}
-
-fn plain(milli: i128) -> String {
-    if milli % 1000 == 0 { (milli / 1000).to_string() } else { format!("{milli}m") }
-}
-
-fn limits(quota: &Object<ResourceQuota>) -> Vec<(&str, i128)> {
+fn limits(quota: &Object<ResourceQuota>) -> Vec<(&str, Quantity)> {
     // Admission goes by what the quota controller has seen; a file may leave the status out.
     let seen = quota.status.as_ref().map(|s| &s.hard).filter(|h| !h.is_empty());
     let hard = seen.or_else(|| quota.spec.as_ref().map(|s| &s.hard));
-    hard.into_iter().flatten().filter_map(|(name, q)| Some((&**name, milli(&q.string)?))).collect()
+    hard.into_iter().flatten().map(|(name, q)| (&**name, q.value)).collect()
 }
 
 /// Whether the quota's scopes take the pod in.
@@ -186,25 +174,24 @@ fn is_best_effort(pod: &Pod) -> bool {
     !all.map(|c| &c.resources).chain(&pod.spec.resources).any(says)
 }
 
-/// What the pod counts as, in thousandths.
-fn usage(pod: &Pod) -> BTreeMap<String, i128> {
-    let mut all: BTreeMap<String, i128> = [("pods".to_owned(), 1000), ("count/pods".to_owned(), 1000)].into();
+/// What the pod counts as.
+fn usage(pod: &Pod) -> BTreeMap<String, Quantity> {
+    let mut all: BTreeMap<_, _> = ["pods", "count/pods"].map(|name| (name.to_owned(), Quantity::units(1))).into();
     // What an in-place resize sets aside is not told apart here: a new pod has none.
     let asked: Sums = requests(pod, Of::Incoming, 0);
-    for (name, q) in asked.iter() {
-        let amount = i128::from(q.milli_value());
+    for (name, amount) in asked.iter() {
         all.insert(format!("requests.{name}"), amount);
         if !name.contains('/') {
             all.insert(name.to_string(), amount);
         }
     }
     let limits = resources::limits(pod);
-    all.extend(limits.iter().map(|(name, q)| (format!("limits.{name}"), i128::from(q.milli_value()))));
+    all.extend(limits.iter().map(|(name, q)| (format!("limits.{name}"), q)));
     all
 }
 
 /// What a quota on compute resources asks every container to state, and which containers do not.
-fn unspecified(snapshot: &Snapshot, pod: &Pod, hard: &[(&str, i128)]) -> Option<String> {
+fn unspecified(snapshot: &Snapshot, pod: &Pod, hard: &[(&str, Quantity)]) -> Option<String> {
     if pod.spec.resources.is_some() {
         return None;
     }

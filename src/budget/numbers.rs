@@ -8,6 +8,7 @@ use crate::snapshot::pod::Pod;
 use crate::wire::scalar::IntOrString;
 use jiff::{SignedDuration, Timestamp};
 use std::fmt;
+use std::num::{IntErrorKind, ParseIntError};
 use std::sync::Arc;
 
 /// An entry of `disruptedPods` counts for so long; then the controller takes it that the pod stays.
@@ -143,11 +144,13 @@ impl IntOrString {
         let Some(number) = self.str.strip_suffix('%') else {
             return Some(Err("invalid type: string is not a percentage".to_owned()));
         };
-        Some(
-            number
-                .parse()
-                .map_err(|_| format!("invalid value {:?}: strconv.Atoi: parsing {number:?}: invalid syntax", self.str)),
-        )
+        Some(number.parse().map_err(|e: ParseIntError| {
+            let why = match e.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            };
+            format!("invalid value {:?}: strconv.Atoi: parsing {number:?}: {why}", self.str)
+        }))
     }
 }
 
@@ -168,6 +171,32 @@ mod tests {
 
     fn max(text: &str) -> Rule {
         Rule::MaxUnavailable(value(text))
+    }
+
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Row {
+        Scaled(String, i64, i64, #[expect(dead_code, reason = "rounded down: of no budget")] i64),
+        Refused(String, i64, (), String),
+        Undecoded(String, ()),
+    }
+
+    #[test]
+    fn percentages_agree_with_upstream() {
+        let table = include_str!("../../tests/tables/percentages.jsonl");
+        let mut wrong = Vec::new();
+        for line in table.lines() {
+            let (text, total, want) = match serde_json::from_str(line).unwrap() {
+                Row::Scaled(text, total, up, _) => (text, total, Some(Ok(up))),
+                Row::Refused(text, total, (), words) => (text, total, Some(Err(words))),
+                Row::Undecoded(text, ()) => (text, 0, None),
+            };
+            let ours = serde_json::from_str::<IntOrString>(&text).ok().map(|value| scaled(&value, total));
+            if ours != want {
+                wrong.push(format!("{text} of {total}: {ours:?}, upstream {want:?}"));
+            }
+        }
+        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), table.lines().count(), wrong.join("\n"));
     }
 
     fn value(text: &str) -> IntOrString {

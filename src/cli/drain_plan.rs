@@ -56,7 +56,7 @@ pub struct DrainFlags {
     #[arg(long, default_value_t = -1, allow_negative_numbers = true, value_name = "SECONDS")]
     pub grace_period: i64,
     /// How long to wait before giving up; 0 waits without end
-    #[arg(long, value_parser = duration::parse_timeout, default_value = "0s", value_name = "DURATION")]
+    #[arg(long, value_parser = duration::parse, default_value = "0s", value_name = "DURATION")]
     pub timeout: Duration,
     /// Only pods with these labels
     #[arg(long, default_value = "", hide_default_value = true, value_name = "SELECTOR")]

@@ -50,7 +50,7 @@ fn service_account(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
 }
 
 fn amount(map: &BTreeMap<String, scalar::Quantity>, name: &str) -> Option<Quantity> {
-    map.get(name).and_then(|q| Quantity::parse(&q.string))
+    map.get(name).map(|q| q.value)
 }
 
 fn items<'a>(range: &'a Object<LimitRange>, kind: &'a str) -> impl Iterator<Item = &'a LimitRangeItem> {
@@ -72,14 +72,10 @@ pub fn with_defaults(pod: &Pod, snapshot: &Snapshot) -> Pod {
         }
         for item in ranges.iter().flat_map(|r| items(r, "Container")) {
             for (name, q) in &item.default_request {
-                if let Some(q) = Quantity::parse(&q.string) {
-                    asked.entry(name.as_str().into()).or_insert(q);
-                }
+                asked.entry(name.as_str().into()).or_insert(q.value);
             }
             for (name, q) in &item.default_ {
-                if let Some(q) = Quantity::parse(&q.string) {
-                    limits.entry(name.as_str().into()).or_insert(q);
-                }
+                limits.entry(name.as_str().into()).or_insert(q.value);
             }
         }
         c.resources.limits = limits.into_iter().collect();
@@ -116,18 +112,31 @@ fn out_of_range(item: &LimitRangeItem, requests: &Amounts, limits: &Amounts) -> 
     }
     for name in item.max_limit_request_ratio.keys() {
         let Some(most) = amount(&item.max_limit_request_ratio, name) else { continue };
-        let milli = |q: Option<Quantity>| q.map(|q| i128::from(q.milli_value())).filter(|n| *n > 0);
         let rule = format!("its limit of {name} may be {most} times what it asks at most");
-        match (milli(requests.get(name)), milli(limits.get(name))) {
+        let nonzero = |amounts: &Amounts| amounts.get(name).filter(|q| *q != Quantity::ZERO);
+        match (nonzero(requests), nonzero(limits)) {
             (None, _) => words.push(format!("asks no {name}, and {rule}")),
             (_, None) => words.push(format!("has no limit of {name}, and {rule}")),
-            (Some(asked), Some(limit)) if limit * 1000 > asked * i128::from(most.milli_value()) => {
+            (Some(asked), Some(limit)) if exceeds_ratio(asked, limit, most) => {
                 words.push(format!("asks less {name} than that: {rule}"));
             }
             _ => {}
         }
     }
     words
+}
+
+/// Whether a limit is more than so many times the request. Mirrors `limitRequestRatioConstraint`, in integers: in
+/// thousandths, unless one of the amounts is too large for that.
+fn exceeds_ratio(asked: Quantity, limit: Quantity, most: Quantity) -> bool {
+    let is_small = |q: &Quantity| q.value() <= i64::MAX / 1000;
+    let of = if [asked, limit, most].iter().all(is_small) { Quantity::milli_value } else { Quantity::value };
+    let [asked, limit] = [asked, limit].map(|q| i128::from(of(q)));
+    if is_small(&most) {
+        limit * 1000 > asked * i128::from(most.milli_value())
+    } else {
+        limit > asked * i128::from(most.value())
+    }
 }
 
 fn limit_ranges(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {

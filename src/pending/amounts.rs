@@ -31,7 +31,10 @@ pub fn shown(what: Shortage, n: i64) -> String {
 const MEBI: i64 = 1 << 20;
 
 fn bytes(n: i64) -> String {
-    let exact = Quantity::units(n).to_string();
+    if n.abs() < 1024 {
+        return n.to_string();
+    }
+    let exact = Quantity::bytes(n).to_string();
     if n.abs() < MEBI || exact.len() <= 7 { exact } else { format!("{}Mi", n / MEBI) }
 }
 

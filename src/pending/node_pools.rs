@@ -122,10 +122,10 @@ fn answer(pool: &Object<NodePool>, asked: &Asked<'_>) -> Result<Vec<String>, Str
     if let Some(taint) = taints.find(|t| keeps_away(asked.pod, t)) {
         return Err(format!("the pod does not tolerate its taint {taint}"));
     }
-    let mut conditions = Vec::new();
-    limits(pool, &asked.requests, &mut conditions)?;
+    limits(pool, &asked.requests)?;
     let offered = Offered::read(pool);
-    conditions.extend(offered.unread.iter().map(|key| format!("its requirement on {key} allows it")));
+    let mut conditions: Vec<String> =
+        offered.unread.iter().map(|key| format!("its requirement on {key} allows it")).collect();
     let with = |term: &[Requirement]| compatible(&offered.requirements, asked.always.iter().chain(term));
     let Some(terms) = asked.terms else {
         conditions.extend(with(&[])?);
@@ -168,13 +168,10 @@ fn keeps_away(pod: &Pod, t: &Taint) -> bool {
 }
 
 /// Whether the pool may grow by a node that has room for the pod.
-fn limits(pool: &NodePool, requests: &Sums, conditions: &mut Vec<String>) -> Result<(), String> {
+fn limits(pool: &NodePool, requests: &Sums) -> Result<(), String> {
     for (name, limit) in &pool.spec.limits {
-        let Some(limit) = Quantity::parse(&limit.string) else {
-            conditions.push(format!("its limit of {name} allows it"));
-            continue;
-        };
-        let used = pool.status.resources.get(name).and_then(|q| Quantity::parse(&q.string)).unwrap_or_default();
+        let limit = limit.value;
+        let used = pool.status.resources.get(name).map(|q| q.value).unwrap_or_default();
         let asked = requests.get(name).unwrap_or_default();
         let least = match &**name {
             "nodes" | "pods" => Quantity::units(1),

@@ -4,7 +4,7 @@ use super::intern::Str;
 use super::keep::{Keep, Reader};
 use super::meta::Meta;
 use super::table::Keyed;
-use crate::wire::scalar::Time;
+use crate::wire::time::{MicroTime, Time};
 use crate::wire::{events as wire, events_v1};
 use jiff::Timestamp;
 
@@ -51,7 +51,8 @@ impl Keep for wire::Event {
         let source = w.source.unwrap_or_default().component;
         let series = w.series.unwrap_or_default();
         let meta = Meta::read(w.metadata, i);
-        let times = [w.first_timestamp, w.last_timestamp, w.event_time, series.last_observed_time];
+        let times = [w.first_timestamp, w.last_timestamp].map(|t| t.and_then(Time::timestamp));
+        let micro_times = [w.event_time, series.last_observed_time].map(|t| t.and_then(MicroTime::timestamp));
         Ok(Event {
             kind: i.str(&about.kind),
             namespace: i.opt(&about.namespace),
@@ -62,7 +63,7 @@ impl Keep for wire::Event {
             warning: w.type_ == "Warning",
             reporter: i.str(if w.reporting_component.is_empty() { &source } else { &w.reporting_component }),
             count: series.count.or(w.count).unwrap_or(1),
-            last_seen: times.into_iter().flatten().filter_map(Time::timestamp).max().or(meta.creation_timestamp),
+            last_seen: times.into_iter().chain(micro_times).flatten().max().or(meta.creation_timestamp),
             meta,
         })
     }

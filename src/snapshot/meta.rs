@@ -3,7 +3,7 @@
 use super::api_version;
 use super::intern::{Interner, Map, Str};
 use crate::wire::meta::ObjectMeta;
-use crate::wire::scalar::Time;
+use crate::wire::time::Time;
 use jiff::Timestamp;
 
 /// The part of an object's metadata that answers depend on.
@@ -123,7 +123,8 @@ impl Meta {
             controller,
             owner,
             creation_timestamp: wire.creation_timestamp.and_then(Time::timestamp),
-            deletion_timestamp: wire.deletion_timestamp.and_then(Time::timestamp),
+            // That there is a time says that the object is being deleted, whatever time it is.
+            deletion_timestamp: wire.deletion_timestamp.map(|t| t.timestamp().unwrap_or_default()),
             deletion_grace_period: wire.deletion_grace_period_seconds,
             finalizers: i.strs(&wire.finalizers),
         }

@@ -3,7 +3,7 @@
 use super::meta::Meta;
 use super::pod::ContainerState;
 use super::tables::Tables;
-use crate::wire::scalar::Time;
+use crate::wire::time::MicroTime;
 use jiff::{SignedDuration, Timestamp};
 
 /// The newest creation, deletion, condition, heartbeat, container, event and lease time.
@@ -42,7 +42,7 @@ pub(super) fn newest(tables: &Tables) -> Option<Timestamp> {
         see_meta(&c.meta, &mut see);
     }
     for l in tables.leases.iter() {
-        see(l.spec.as_ref().and_then(|s| s.renew_time).and_then(Time::timestamp));
+        see(l.spec.as_ref().and_then(|s| s.renew_time).and_then(MicroTime::timestamp));
     }
     newest
 }

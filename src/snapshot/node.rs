@@ -7,7 +7,7 @@ use super::pod::{Condition, Truth};
 use super::quantity::Amounts;
 use super::table::Keyed;
 use crate::wire::node as wire;
-use crate::wire::scalar::Time;
+use crate::wire::time::Time;
 use jiff::Timestamp;
 
 /// A node.
@@ -86,8 +86,8 @@ impl Keep for wire::Node {
             meta: Meta::read(self.metadata, i),
             unschedulable: spec.unschedulable,
             taints: spec.taints.iter().map(|t| Taint::read(t, i)).collect(),
-            capacity: Amounts::read(&status.capacity, i)?,
-            allocatable: Amounts::read(&status.allocatable, i)?,
+            capacity: Amounts::read(&status.capacity, i),
+            allocatable: Amounts::read(&status.allocatable, i),
             heartbeat: status.conditions.iter().filter_map(|c| c.last_heartbeat_time.and_then(Time::timestamp)).max(),
             conditions: status
                 .conditions

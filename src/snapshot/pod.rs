@@ -6,6 +6,7 @@ use super::probe::Probe;
 use super::quantity::Amounts;
 use super::selector::{LabelSelector, NodeSelector};
 use super::table::Keyed;
+use crate::wire::time::Time;
 use jiff::Timestamp;
 use std::sync::Arc;
 
@@ -440,18 +441,11 @@ impl Pod {
 
 impl Condition {
     /// A condition as the API writes it.
-    pub fn read(
-        kind: &str,
-        status: &str,
-        since: Option<crate::wire::scalar::Time>,
-        reason: &str,
-        message: &str,
-        i: &mut Interner,
-    ) -> Self {
+    pub fn read(kind: &str, status: &str, since: Option<Time>, reason: &str, message: &str, i: &mut Interner) -> Self {
         Self {
             kind: i.str(kind),
             status: Truth::read(status),
-            since: since.and_then(super::super::wire::scalar::Time::timestamp),
+            since: since.and_then(Time::timestamp),
             reason: i.str(reason),
             message: i.str(message),
         }

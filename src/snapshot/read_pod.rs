@@ -11,6 +11,7 @@ use super::probe::Probe;
 use super::quantity::Amounts;
 use super::selector::{LabelSelector, NodeSelector};
 use crate::wire::pod as wire;
+use crate::wire::time::Time;
 use std::sync::Arc;
 
 /// A pod template: what a workload makes its pods from.
@@ -34,13 +35,13 @@ impl Keep for wire::Pod {
         let spec = self.spec.unwrap_or_default();
         let node = i.opt(&spec.node_name);
         let volumes = reader.volumes.share(spec.volumes.iter().filter_map(|v| volume(v, i)).collect());
-        let spec = reader.specs.share(pod_spec(spec, i)?);
+        let spec = reader.specs.share(pod_spec(spec, i));
         Ok(Pod {
             meta: Meta::read(self.metadata, i),
             spec,
             volumes,
             node,
-            status: status(&self.status.unwrap_or_default(), i)?,
+            status: status(&self.status.unwrap_or_default(), i),
         })
     }
 }
@@ -53,7 +54,7 @@ impl Reader {
     }
 }
 
-fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> Result<PodSpec, String> {
+fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> PodSpec {
     let affinity = w.affinity.unwrap_or_default();
     let mut terms = |terms: Vec<wire::PodAffinityTerm>| terms.iter().map(|t| affinity_term(t, i)).collect();
     let pod_affinity =
@@ -62,11 +63,11 @@ fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> Result<PodSpec, String> {
         affinity.pod_anti_affinity.map(|a| a.required_during_scheduling_ignored_during_execution).unwrap_or_default(),
     );
     let containers = |list: &[wire::Container], i: &mut Interner| {
-        list.iter().map(|c| container(c, w.host_network, i)).collect::<Result<Box<[_]>, _>>()
+        list.iter().map(|c| container(c, w.host_network, i)).collect::<Box<[_]>>()
     };
-    Ok(PodSpec {
-        containers: containers(&w.containers, i)?,
-        init_containers: containers(&w.init_containers, i)?,
+    PodSpec {
+        containers: containers(&w.containers, i),
+        init_containers: containers(&w.init_containers, i),
         restart_policy: i.str(&w.restart_policy),
         termination_grace: w.termination_grace_period_seconds.unwrap_or(30),
         node_selector: i.map(&w.node_selector),
@@ -85,8 +86,8 @@ fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> Result<PodSpec, String> {
         preemption_policy: w.preemption_policy.as_deref().map(|p| i.str(p)),
         readiness_gates: w.readiness_gates.iter().map(|g| i.str(&g.condition_type)).collect(),
         scheduling_gates: w.scheduling_gates.iter().map(|g| i.str(&g.name)).collect(),
-        overhead: Amounts::read(&w.overhead, i)?,
-        resources: w.resources.as_ref().map(|r| resources(r, i)).transpose()?,
+        overhead: Amounts::read(&w.overhead, i),
+        resources: w.resources.as_ref().map(|r| resources(r, i)),
         topology_spread: w.topology_spread_constraints.iter().map(|c| topology_spread(c, i)).collect(),
         resource_claims: w
             .resource_claims
@@ -97,7 +98,7 @@ fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> Result<PodSpec, String> {
                 template: c.resource_claim_template_name.as_deref().map(|n| i.str(n)),
             })
             .collect(),
-    })
+    }
 }
 
 /// Environment variables whose names (never values) are kept: they tell where credentials come from, or a Kafka client.
@@ -106,16 +107,16 @@ pub fn keeps_env(name: &str) -> bool {
         || name.contains("KAFKA")
 }
 
-fn container(w: &wire::Container, host_network: bool, i: &mut Interner) -> Result<Container, String> {
+fn container(w: &wire::Container, host_network: bool, i: &mut Interner) -> Container {
     // On the node's network a container's port is the node's port: the API fills hostPort in; a template may not have it.
     let host_port = |p: &wire::ContainerPort| match p.host_port {
         None | Some(0) if host_network => p.container_port.unwrap_or_default(),
         port => port.unwrap_or_default(),
     };
-    Ok(Container {
+    Container {
         name: i.str(&w.name),
         image: i.str(&w.image),
-        resources: w.resources.as_ref().map(|r| resources(r, i)).transpose()?.unwrap_or_default(),
+        resources: w.resources.as_ref().map(|r| resources(r, i)).unwrap_or_default(),
         host_ports: w
             .ports
             .iter()
@@ -134,7 +135,7 @@ fn container(w: &wire::Container, host_network: bool, i: &mut Interner) -> Resul
         startup_probe: w.startup_probe.as_ref().map(Probe::read),
         pre_stop: w.lifecycle.as_ref().and_then(|l| l.pre_stop.as_ref()).map(pre_stop),
         env: w.env.iter().filter(|e| keeps_env(&e.name)).map(|e| i.str(&e.name)).collect(),
-    })
+    }
 }
 
 fn pre_stop(w: &wire::LifecycleHandler) -> PreStop {
@@ -154,8 +155,8 @@ pub(super) fn sleep_in(command: &[String]) -> Option<i64> {
 }
 
 /// Requests and limits of a container or a pod.
-fn resources(w: &wire::ResourceRequirements, i: &mut Interner) -> Result<Resources, String> {
-    Ok(Resources { requests: Amounts::read(&w.requests, i)?, limits: Amounts::read(&w.limits, i)? })
+fn resources(w: &wire::ResourceRequirements, i: &mut Interner) -> Resources {
+    Resources { requests: Amounts::read(&w.requests, i), limits: Amounts::read(&w.limits, i) }
 }
 
 fn affinity_term(w: &wire::PodAffinityTerm, i: &mut Interner) -> PodAffinityTerm {
@@ -222,11 +223,11 @@ fn volume(w: &crate::wire::volume::Volume, i: &mut Interner) -> Option<Volume> {
     Some(Volume { name: i.str(&w.name), source })
 }
 
-fn status(w: &wire::PodStatus, i: &mut Interner) -> Result<PodStatus, String> {
+fn status(w: &wire::PodStatus, i: &mut Interner) -> PodStatus {
     let containers = |list: &[wire::ContainerStatus], i: &mut Interner| {
-        list.iter().map(|c| container_status(c, i)).collect::<Result<Box<[_]>, _>>()
+        list.iter().map(|c| container_status(c, i)).collect::<Box<[_]>>()
     };
-    Ok(PodStatus {
+    PodStatus {
         phase: Phase::read(&w.phase),
         conditions: w
             .conditions
@@ -236,48 +237,42 @@ fn status(w: &wire::PodStatus, i: &mut Interner) -> Result<PodStatus, String> {
         reason: i.opt(&w.reason),
         message: i.opt(&w.message),
         nominated_node: i.opt(&w.nominated_node_name),
-        started: w.start_time.and_then(super::super::wire::scalar::Time::timestamp),
-        containers: containers(&w.container_statuses, i)?,
-        init_containers: containers(&w.init_container_statuses, i)?,
+        started: w.start_time.and_then(Time::timestamp),
+        containers: containers(&w.container_statuses, i),
+        init_containers: containers(&w.init_container_statuses, i),
         resize: i.opt(&w.resize),
         resource_claims: w
             .resource_claim_statuses
             .iter()
             .map(|c| (i.str(&c.name), c.resource_claim_name.as_deref().map(|n| i.str(n))))
             .collect(),
-    })
+    }
 }
 
-fn container_status(w: &wire::ContainerStatus, i: &mut Interner) -> Result<ContainerStatus, String> {
+fn container_status(w: &wire::ContainerStatus, i: &mut Interner) -> ContainerStatus {
     let ended = |t: &wire::ContainerStateTerminated, i: &mut Interner| Terminated {
         exit_code: t.exit_code.unwrap_or_default(),
         reason: i.str(&t.reason),
         message: i.str(&t.message),
-        started: t.started_at.and_then(super::super::wire::scalar::Time::timestamp),
-        finished: t.finished_at.and_then(super::super::wire::scalar::Time::timestamp),
+        started: t.started_at.and_then(Time::timestamp),
+        finished: t.finished_at.and_then(Time::timestamp),
     };
     let state = w.state.clone().unwrap_or_default();
-    Ok(ContainerStatus {
+    ContainerStatus {
         name: i.str(&w.name),
         ready: w.ready,
         started: w.started,
         restarts: w.restart_count.unwrap_or_default(),
         state: match (&state.waiting, &state.running, &state.terminated) {
             (Some(w), ..) => ContainerState::Waiting { reason: i.str(&w.reason), message: i.str(&w.message) },
-            (_, Some(r), _) => {
-                ContainerState::Running(r.started_at.and_then(super::super::wire::scalar::Time::timestamp))
-            }
+            (_, Some(r), _) => ContainerState::Running(r.started_at.and_then(Time::timestamp)),
             (.., Some(t)) => ContainerState::Terminated(ended(t, i)),
             _ => ContainerState::Unknown,
         },
         last: w.last_state.as_ref().and_then(|s| s.terminated.as_ref()).map(|t| ended(t, i)),
-        allocated: if w.allocated_resources.is_empty() {
-            None
-        } else {
-            Some(Amounts::read(&w.allocated_resources, i)?)
-        },
-        resources: w.resources.as_ref().map(|r| resources(r, i)).transpose()?,
-    })
+        allocated: if w.allocated_resources.is_empty() { None } else { Some(Amounts::read(&w.allocated_resources, i)) },
+        resources: w.resources.as_ref().map(|r| resources(r, i)),
+    }
 }
 
 #[cfg(test)]

@@ -1,104 +1,11 @@
 //! Label and node selectors. Mirrors `apimachinery/pkg/apis/meta/v1/helpers.go` (LabelSelectorAsSelector),
 //! `apimachinery/pkg/labels/selector.go` and `component-helpers/scheduling/corev1/nodeaffinity`.
 
-use super::intern::{Interner, Map, Str};
+use super::intern::{Interner, Map};
+pub use super::requirement::{Operator, Requirement};
+use super::selector_text;
 use crate::wire::{meta as wire_meta, node};
 use std::fmt;
-
-/// How a requirement compares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Operator {
-    /// The value is one of the list.
-    In,
-    /// The value is none of the list, or the key is absent.
-    NotIn,
-    /// The key is there.
-    Exists,
-    /// The key is not there.
-    DoesNotExist,
-    /// The value is an integer greater than the one given (node selectors only).
-    Gt,
-    /// The value is an integer less than the one given (node selectors only).
-    Lt,
-}
-
-impl Operator {
-    fn read(text: &str) -> Option<Self> {
-        Some(match text {
-            "In" => Self::In,
-            "NotIn" => Self::NotIn,
-            "Exists" => Self::Exists,
-            "DoesNotExist" => Self::DoesNotExist,
-            "Gt" => Self::Gt,
-            "Lt" => Self::Lt,
-            _ => return None,
-        })
-    }
-}
-
-/// One condition on one key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Requirement {
-    /// The label key, or the field name.
-    pub key: Str,
-    /// How the value compares.
-    pub operator: Operator,
-    /// What it is compared with.
-    pub values: Box<[Str]>,
-}
-
-impl Requirement {
-    /// A requirement `key = value`.
-    pub fn equals(key: Str, value: Str) -> Self {
-        Self { key, operator: Operator::In, values: Box::new([value]) }
-    }
-
-    /// `None` for an operator that does not exist, or values that do not go with it.
-    pub fn read(key: &str, operator: &str, values: &[String], i: &mut Interner) -> Option<Self> {
-        let operator = Operator::read(operator)?;
-        let fits = match operator {
-            Operator::In | Operator::NotIn => !values.is_empty(),
-            Operator::Exists | Operator::DoesNotExist => values.is_empty(),
-            Operator::Gt | Operator::Lt => matches!(values, [one] if one.parse::<i64>().is_ok()),
-        };
-        fits.then(|| Self { key: i.str(key), operator, values: i.strs(values) })
-    }
-
-    /// Whether a value (or its absence) meets the requirement.
-    pub fn accepts(&self, value: Option<&str>) -> bool {
-        let listed = |v: &str| self.values.iter().any(|x| **x == *v);
-        match (self.operator, value) {
-            (Operator::In, Some(v)) => listed(v),
-            (Operator::NotIn, Some(v)) => !listed(v),
-            (Operator::NotIn | Operator::DoesNotExist, None) | (Operator::Exists, Some(_)) => true,
-            (Operator::Gt, Some(v)) => self.compare(v, |a, b| a > b),
-            (Operator::Lt, Some(v)) => self.compare(v, |a, b| a < b),
-            (Operator::In | Operator::Exists | Operator::Gt | Operator::Lt, None)
-            | (Operator::DoesNotExist, Some(_)) => false,
-        }
-    }
-
-    fn compare(&self, value: &str, by: impl Fn(i64, i64) -> bool) -> bool {
-        let limit = self.values.first().and_then(|v| v.parse().ok());
-        matches!((value.parse(), limit), (Ok(v), Some(l)) if by(v, l))
-    }
-}
-
-impl fmt::Display for Requirement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values = self.values.join(",");
-        match (self.operator, self.values.len()) {
-            (Operator::In, 1) => write!(f, "{}={values}", self.key),
-            (Operator::NotIn, 1) => write!(f, "{}!={values}", self.key),
-            (Operator::In, _) => write!(f, "{} in ({values})", self.key),
-            (Operator::NotIn, _) => write!(f, "{} notin ({values})", self.key),
-            (Operator::Exists, _) => write!(f, "{}", self.key),
-            (Operator::DoesNotExist, _) => write!(f, "!{}", self.key),
-            (Operator::Gt, _) => write!(f, "{}>{values}", self.key),
-            (Operator::Lt, _) => write!(f, "{}<{values}", self.key),
-        }
-    }
-}
 
 /// A label selector.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -116,7 +23,13 @@ impl LabelSelector {
     /// Reads the wire form.
     pub fn read(wire: Option<&wire_meta::LabelSelector>, i: &mut Interner) -> Self {
         let Some(wire) = wire else { return Self::Nothing };
-        let mut all = Self::from_map(&i.map(&wire.match_labels)).into_requirements();
+        let mut all = Vec::new();
+        for (key, value) in &wire.match_labels {
+            match Requirement::new(i.str(key), Operator::In, Box::new([i.str(value)])) {
+                Some(r) => all.push(r),
+                None => return Self::Invalid,
+            }
+        }
         for e in &wire.match_expressions {
             match Requirement::read(&e.key, &e.operator, &e.values, i) {
                 Some(r) if !matches!(r.operator, Operator::Gt | Operator::Lt) => all.push(r),
@@ -133,18 +46,7 @@ impl LabelSelector {
 
     /// Reads kubectl's `-l` syntax: `a=b,c!=d,e in (f,g),h,!i`. The error says what cannot be read.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut all = Vec::new();
-        for term in split_terms(text) {
-            all.push(parse_term(term.trim()).ok_or_else(|| format!("{:?} is no label requirement", term.trim()))?);
-        }
-        Ok(Self::All(all.into()))
-    }
-
-    fn into_requirements(self) -> Vec<Requirement> {
-        match self {
-            Self::All(r) => r.into_vec(),
-            Self::Nothing | Self::Invalid => Vec::new(),
-        }
+        selector_text::parse(text).map(|all| Self::All(all.into()))
     }
 
     /// The requirements, empty for a selector that selects nothing.
@@ -181,51 +83,6 @@ impl fmt::Display for LabelSelector {
     }
 }
 
-fn split_terms(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0u32;
-    text.split(move |c| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    })
-    .filter(|t| !t.trim().is_empty())
-}
-
-fn parse_term(term: &str) -> Option<Requirement> {
-    let key_ok = |k: &str| !k.is_empty() && k.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
-    let make = |key: &str, operator, values: &[&str]| {
-        let key = key.trim();
-        key_ok(key).then(|| Requirement {
-            key: key.into(),
-            operator,
-            values: values.iter().map(|v| v.trim().into()).collect(),
-        })
-    };
-    if let Some((key, list)) = term.strip_suffix(')').and_then(|t| t.split_once('(')) {
-        let values: Vec<&str> = list.split(',').collect();
-        let (key, op) = key.trim_end().rsplit_once(char::is_whitespace)?;
-        let operator = match op {
-            "in" => Operator::In,
-            "notin" => Operator::NotIn,
-            _ => return None,
-        };
-        return make(key, operator, &values);
-    }
-    if let Some((key, value)) = term.split_once("!=") {
-        return make(key, Operator::NotIn, &[value]);
-    }
-    if let Some((key, value)) = term.split_once('=') {
-        return make(key, Operator::In, &[value.strip_prefix('=').unwrap_or(value)]);
-    }
-    match term.strip_prefix('!') {
-        Some(key) => make(key, Operator::DoesNotExist, &[]),
-        None => make(term, Operator::Exists, &[]),
-    }
-}
-
 /// A node selector: any of its terms must match.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct NodeSelector(pub Box<[NodeTerm]>);
@@ -255,20 +112,18 @@ impl NodeSelector {
 
 impl NodeTerm {
     fn read(wire: &node::NodeSelectorTerm, i: &mut Interner) -> Self {
-        let mut invalid = false;
-        let mut read = |list: &[node::NodeSelectorRequirement], field: bool| {
-            let mut all = Vec::new();
-            for r in list {
-                match Requirement::read(&r.key, &r.operator, &r.values, i) {
-                    // A field is compared with exactly one value, by In or NotIn.
-                    Some(q) if !field || (q.values.len() == 1 && &*q.key == "metadata.name") => all.push(q),
-                    _ => invalid = true,
-                }
+        let labels: Option<Box<[_]>> =
+            wire.match_expressions.iter().map(|r| Requirement::read(&r.key, &r.operator, &r.values, i)).collect();
+        // A field is compared with exactly one value, which need not be one that a label can have.
+        let mut field = |r: &node::NodeSelectorRequirement| match (Operator::read(&r.operator)?, &*r.values) {
+            (operator @ (Operator::In | Operator::NotIn), [one]) => {
+                Some(Requirement { key: i.str(&r.key), operator, values: Box::new([i.str(one)]) })
             }
-            all.into_boxed_slice()
+            _ => None,
         };
-        let labels = read(&wire.match_expressions, false);
-        let fields = read(&wire.match_fields, true);
+        let fields: Option<Box<[_]>> = wire.match_fields.iter().map(&mut field).collect();
+        let invalid = labels.is_none() || fields.is_none();
+        let (labels, fields) = (labels.unwrap_or_default(), fields.unwrap_or_default());
         Self { labels, fields, invalid }
     }
 
@@ -277,7 +132,7 @@ impl NodeTerm {
         let empty = self.labels.is_empty() && self.fields.is_empty();
         !(self.invalid || empty)
             && self.labels.iter().all(|r| r.accepts(labels.get(&r.key).map(|v| &**v)))
-            && self.fields.iter().all(|r| r.accepts(Some(name)))
+            && self.fields.iter().all(|r| r.accepts(Some(if *r.key == *"metadata.name" { name } else { "" })))
     }
 }
 
@@ -295,54 +150,53 @@ pub fn topology_terms(wire: &[node::TopologySelectorTerm], i: &mut Interner) -> 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use serde::Deserialize;
+    use serde_json::Value;
 
-    #[test]
-    fn matches_as_upstream() {
-        let labels: Map = [("app", "web"), ("tier", "front")].into_iter().collect();
-        for (selector, want) in [
-            ("app=web", true),
-            ("app==web", true),
-            ("app=api", false),
-            ("app!=api", true),
-            ("other!=x", true),
-            ("app in (api, web)", true),
-            ("app notin (api,web)", false),
-            ("tier", true),
-            ("!tier", false),
-            ("!other", true),
-            ("app=web,tier=front", true),
-            ("app in (web),!tier", false),
-            ("", true),
-        ] {
-            assert_eq!(LabelSelector::parse(selector).map(|s| s.matches(&labels)), Ok(want), "{selector}");
+    /// The labels that the tables of `tests/tables` are about, of nodes n0, n1, n2 and web.
+    pub(in super::super) fn label_sets() -> [Map; 4] {
+        [
+            Map::default(),
+            [("app", "web"), ("cores", "8"), ("tier", "front")].into_iter().collect(),
+            [("app", "api"), ("cores", "-3"), ("x", "")].into_iter().collect(),
+            [("cores", "many"), ("example.com/app", "web"), ("tier", "in")].into_iter().collect(),
+        ]
+    }
+
+    #[derive(Deserialize)]
+    struct Row(Value, Option<Vec<bool>>);
+
+    fn agrees(table: &str, ours: impl Fn(Value) -> Option<Vec<bool>>) {
+        let mut wrong = Vec::new();
+        for line in table.lines() {
+            let Row(selector, want) = serde_json::from_str(line).unwrap();
+            let chosen = ours(selector.clone());
+            if chosen != want {
+                wrong.push(format!("{selector}: {chosen:?}, upstream {want:?}"));
+            }
         }
-        assert!(!LabelSelector::Nothing.matches(&labels));
-        for bad in ["a b=c", "(x)", "a within (b)", "=x"] {
-            assert!(LabelSelector::parse(bad).is_err(), "{bad}");
-        }
+        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), table.lines().count(), wrong.join("\n"));
     }
 
     #[test]
-    fn node_terms_compare_integers_and_names() {
-        let labels: Map = [("cores", "8")].into_iter().collect();
-        let mut i = Interner::default();
-        let req = |key: &str, op: &str, values: &[&str]| node::NodeSelectorRequirement {
-            key: key.into(),
-            operator: op.into(),
-            values: values.iter().map(|v| (*v).to_owned()).collect(),
-        };
-        for (expressions, fields, want) in [
-            (vec![req("cores", "Gt", &["4"])], vec![], true),
-            (vec![req("cores", "Lt", &["4"])], vec![], false),
-            (vec![req("cores", "Gt", &["x"])], vec![], false),
-            (vec![], vec![req("metadata.name", "In", &["n1"])], true),
-            (vec![], vec![req("metadata.name", "NotIn", &["n1"])], false),
-            (vec![], vec![], false),
-        ] {
-            let wire = node::NodeSelectorTerm { match_expressions: expressions, match_fields: fields };
-            assert_eq!(NodeTerm::read(&wire, &mut i).matches("n1", &labels), want, "{wire:?}");
-        }
+    fn label_selectors_agree_with_upstream() {
+        agrees(include_str!("../../tests/tables/label-selectors.jsonl"), |selector| {
+            let wire: Option<wire_meta::LabelSelector> = serde_json::from_value(selector).unwrap();
+            let selector = LabelSelector::read(wire.as_ref(), &mut Interner::default());
+            let chosen = label_sets().iter().map(|labels| selector.matches(labels)).collect();
+            (selector != LabelSelector::Invalid).then_some(chosen)
+        });
+    }
+
+    #[test]
+    fn node_selectors_agree_with_upstream() {
+        agrees(include_str!("../../tests/tables/node-selectors.jsonl"), |selector| {
+            let wire: node::NodeSelector = serde_json::from_value(selector).unwrap();
+            let selector = NodeSelector::read(&wire, &mut Interner::default());
+            let nodes = ["n0", "n1", "n2", "web"].into_iter().zip(label_sets());
+            Some(nodes.map(|(name, labels)| selector.matches(name, &labels)).collect())
+        });
     }
 }

@@ -3,7 +3,8 @@
 use super::macros::wire;
 use super::meta::{LabelSelector, ObjectMeta};
 use super::pod::PodTemplateSpec;
-use super::scalar::{IntOrString, Time};
+use super::scalar::IntOrString;
+use super::time::Time;
 use super::volume::PersistentVolumeClaim;
 
 wire! {

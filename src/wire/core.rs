@@ -3,7 +3,8 @@
 use super::macros::wire;
 use super::meta::ObjectMeta;
 use super::pod::PodTemplateSpec;
-use super::scalar::{Quantity, Time};
+use super::scalar::Quantity;
+use super::time::Time;
 
 wire! {
     as (api::core::v1);

@@ -2,7 +2,7 @@
 
 use super::macros::wire;
 use super::meta::{ObjectMeta, ObjectReference};
-use super::scalar::Time;
+use super::time::{MicroTime, Time};
 
 wire! {
     as (api::core::v1);
@@ -18,7 +18,7 @@ wire! {
         last_timestamp: msg(Time) = 7,
         count: i32 = 8,
         type_: str = 9,
-        event_time: msg(Time) = 10,
+        event_time: msg(MicroTime) = 10,
         series: msg(EventSeries) = 11,
         reporting_component: str = 14,
     }
@@ -31,7 +31,7 @@ wire! {
     /// `core.EventSeries`.
     EventSeries {
         count: i32 = 1,
-        last_observed_time: msg(Time) = 2,
+        last_observed_time: msg(MicroTime) = 2,
     }
 }
 
@@ -47,6 +47,6 @@ wire! {
     /// `coordination.LeaseSpec`.
     LeaseSpec {
         holder_identity: str = 1,
-        renew_time: msg(Time) = 4,
+        renew_time: msg(MicroTime) = 4,
     }
 }

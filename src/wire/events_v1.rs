@@ -3,7 +3,7 @@
 use super::events::EventSeries;
 use super::macros::wire;
 use super::meta::{ObjectMeta, ObjectReference};
-use super::scalar::Time;
+use super::time::{MicroTime, Time};
 
 wire! {
     as (api::events::v1);
@@ -11,7 +11,7 @@ wire! {
     /// `events.Event`.
     Event {
         metadata: msg(ObjectMeta) = 1,
-        event_time: msg(Time) = 2,
+        event_time: msg(MicroTime) = 2,
         series: msg(EventSeries) = 3,
         reporting_controller: str = 4,
         action: str = 6,

@@ -30,9 +30,26 @@ impl Item<'_> {
     /// The bytes are not of this type, or are protobuf.
     pub fn decode_json<T: DeserializeOwned>(self) -> Result<T, ItemError> {
         match self {
-            Self::Json(bytes) => Ok(serde_json::from_slice(bytes)?),
+            Self::Json(bytes) => serde_json::from_slice(bytes).map_err(|_| with_path::<T>(bytes)),
             Self::Proto(_) => Err(ItemError::from("is read as JSON only".to_owned())),
         }
+    }
+}
+
+/// Reads once more what could not be read, and notes in which field.
+fn with_path<T: DeserializeOwned>(bytes: &[u8]) -> ItemError {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    match serde_path_to_error::deserialize::<_, T>(&mut json) {
+        Err(e) => {
+            let path = e.path().to_string();
+            let mut error = ItemError::from(e.into_inner());
+            // The path of an object as a whole is a point.
+            if path != "." {
+                error.message = format!("{path}: {}", error.message);
+            }
+            error
+        }
+        Ok(_) => "has something behind its end".to_owned().into(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What every object has: names, labels, owners, selectors; and how one refers to another.
 
 use super::macros::wire;
-use super::scalar::Time;
+use super::time::Time;
 
 wire! {
     as (apimachinery::pkg::apis::meta::v1);

@@ -2,7 +2,8 @@
 
 use super::macros::wire;
 use super::meta::ObjectMeta;
-use super::scalar::{Quantity, Time};
+use super::scalar::Quantity;
+use super::time::Time;
 
 wire! {
     as (api::core::v1);

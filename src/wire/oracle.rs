@@ -3,7 +3,9 @@
 
 use super::events_v1;
 use super::meta::ListMeta;
-use super::scalar::{IntOrString, Quantity, Time};
+use super::quantity;
+use super::scalar::{IntOrString, Quantity};
+use super::time::{MicroTime, Time};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -24,7 +26,8 @@ samples! {
     i32 = 7;
     i64 = 7;
     Time = Time { seconds: 1_700_000_000, nanos: 0 };
-    Quantity = Quantity { string: "7".to_owned() };
+    MicroTime = MicroTime { seconds: 1_700_000_000, nanos: 0 };
+    Quantity = Quantity { string: "7".to_owned(), value: quantity::Quantity::units(7) };
     IntOrString = IntOrString::int(7);
 }
 
@@ -94,6 +97,7 @@ macro_rules! scalars_are_upstream_s {
 }
 scalars_are_upstream_s! {
     Time as k8s_pb::apimachinery::pkg::apis::meta::v1::Time: seconds as seconds, nanos as nanos;
+    MicroTime as k8s_pb::apimachinery::pkg::apis::meta::v1::MicroTime: seconds as seconds, nanos as nanos;
     Quantity as k8s_pb::apimachinery::pkg::api::resource::Quantity: string as string;
     IntOrString as k8s_pb::apimachinery::pkg::util::intstr::IntOrString: kind as r#type, int as int_val, str as str_val;
 }

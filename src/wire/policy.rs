@@ -2,7 +2,8 @@
 
 use super::macros::wire;
 use super::meta::{Condition, LabelSelector, ObjectMeta};
-use super::scalar::{IntOrString, Time};
+use super::scalar::IntOrString;
+use super::time::Time;
 
 wire! {
     as (api::policy::v1);

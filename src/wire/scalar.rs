@@ -1,53 +1,61 @@
-//! The API's scalars that are strings in JSON and messages in protobuf: times, quantities, int-or-string.
+//! The API's scalars that are strings or numbers in JSON and messages in protobuf: quantities, int-or-string.
 
-use jiff::Timestamp;
+use super::quantity;
+use prost::DecodeError;
+use prost::bytes::{Buf, BufMut};
+use prost::encoding::{DecodeContext, WireType, skip_field, string};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// `meta/v1.Time` and `MicroTime`: seconds and nanoseconds since 1970, UTC. The zero value stands for no time at all,
-/// as Go's serialisers write it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
-pub struct Time {
-    /// Whole seconds since 1970.
-    #[prost(int64, tag = 1)]
-    pub seconds: i64,
-    /// Nanoseconds within the second.
-    #[prost(int32, tag = 2)]
-    pub nanos: i32,
-}
-
-impl Time {
-    /// The instant, or `None` where Go wrote its zero time or a time beyond what a calendar holds.
-    pub fn timestamp(self) -> Option<Timestamp> {
-        if self.seconds == 0 && self.nanos == 0 { None } else { Timestamp::new(self.seconds, self.nanos).ok() }
-    }
-}
-
-impl<'de> Deserialize<'de> for Time {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(d)?;
-        let t: Timestamp =
-            text.parse().map_err(|_| D::Error::invalid_value(Unexpected::Str(&text), &"an RFC 3339 time"))?;
-        Ok(Self { seconds: t.as_second(), nanos: t.subsec_nanosecond() })
-    }
-}
-
-impl Serialize for Time {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        match self.timestamp() {
-            Some(t) => s.collect_str(&t),
-            None => s.serialize_none(),
-        }
-    }
-}
-
-/// `resource.Quantity` as it was written; [`crate::snapshot::quantity::Quantity`] gives it a value.
-#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+/// `resource.Quantity`, as it was written and what it means.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Quantity {
     /// The text, such as `100m` or `1Gi`.
-    #[prost(string, tag = 1)]
     pub string: String,
+    /// What the text means.
+    pub value: quantity::Quantity,
+}
+
+impl Quantity {
+    /// `None` where upstream's decoders refuse it.
+    fn read(string: &str) -> Option<Self> {
+        Some(Self { string: string.to_owned(), value: quantity::Quantity::parse(string)? })
+    }
+}
+
+/// As derived for a message of one string, which is judged while it is read.
+impl prost::Message for Quantity {
+    fn encode_raw(&self, buffer: &mut impl BufMut) {
+        if !self.string.is_empty() {
+            string::encode(1, &self.string, buffer);
+        }
+    }
+
+    fn merge_field(
+        &mut self,
+        tag: u32,
+        wire_type: WireType,
+        buffer: &mut impl Buf,
+        context: DecodeContext,
+    ) -> Result<(), DecodeError> {
+        if tag != 1 {
+            return skip_field(wire_type, tag, buffer, context);
+        }
+        string::merge(wire_type, &mut self.string, buffer, context)?;
+        #[expect(deprecated, reason = "it is meant for implementations of Message, such as this one")]
+        let refused = || DecodeError::new(format!("{:?} is no quantity", self.string));
+        self.value = quantity::Quantity::parse(&self.string).ok_or_else(refused)?;
+        Ok(())
+    }
+
+    fn encoded_len(&self) -> usize {
+        if self.string.is_empty() { 0 } else { string::encoded_len(1, &self.string) }
+    }
+
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
 }
 
 impl<'de> Deserialize<'de> for Quantity {
@@ -59,16 +67,17 @@ impl<'de> Deserialize<'de> for Quantity {
                 f.write_str("a quantity such as 100m or 1Gi")
             }
             fn visit_str<E: Error>(self, v: &str) -> Result<Quantity, E> {
-                Ok(Quantity { string: v.to_owned() })
+                Quantity::read(v.trim()).ok_or_else(|| E::invalid_value(Unexpected::Str(v), &self))
             }
             fn visit_i64<E: Error>(self, v: i64) -> Result<Quantity, E> {
-                Ok(Quantity { string: v.to_string() })
+                self.visit_str(&v.to_string())
             }
             fn visit_u64<E: Error>(self, v: u64) -> Result<Quantity, E> {
-                Ok(Quantity { string: v.to_string() })
+                self.visit_str(&v.to_string())
             }
             fn visit_f64<E: Error>(self, v: f64) -> Result<Quantity, E> {
-                Ok(Quantity { string: v.to_string() })
+                // Large ones as a file most likely has them: with an exponent.
+                self.visit_str(&if v.abs() < 1e18 { v.to_string() } else { format!("{v:e}") })
             }
         }
         d.deserialize_any(Text)

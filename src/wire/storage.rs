@@ -3,7 +3,8 @@
 use super::macros::wire;
 use super::meta::{LabelSelector, ObjectMeta};
 use super::node::TopologySelectorTerm;
-use super::scalar::{Quantity, Time};
+use super::scalar::Quantity;
+use super::time::Time;
 
 wire! {
     as (api::storage::v1);

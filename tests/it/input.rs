@@ -41,8 +41,14 @@ fn what_cannot_be_read_is_named_with_its_place() {
         ("{}".to_owned(), "is no Kubernetes object"),
         ("[1,2]".to_owned(), "not a Kubernetes object"),
         (r#"{"apiVersion":"v1","kind":"List","items":[{"kind":"Pod""#.to_owned(), "cut short"),
-        (list(&pod("p", "\"ten\"")), "Pod n/p: cpu is \"ten\", which is no quantity"),
-        (list(&BUDGET.replace("RULE", "99999999999")), "line 2, column 34: PodDisruptionBudget n/b"),
+        (
+            list(&pod("p", "\"ten\"")),
+            "line 2, column 70: Pod n/p: spec.containers[0].resources.requests.cpu: invalid value: string \"ten\", expected a quantity",
+        ),
+        (
+            list(&BUDGET.replace("RULE", "99999999999")),
+            "line 2, column 34: PodDisruptionBudget n/b: spec.minAvailable: ",
+        ),
         (list(&BUDGET.replace("RULE", "1.5")), "PodDisruptionBudget n/b"),
         (list(&BUDGET.replace("RULE", "true")), "a 32-bit integer or a string such as 50%"),
         ("a: [1,".to_owned(), "neither JSON nor YAML"),

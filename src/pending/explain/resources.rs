@@ -179,7 +179,7 @@ fn ask_less(f: &Facts<'_>, near: &Near<'_>, what: Shortage, resource: &str) -> O
     let quantity = match what {
         Shortage::Pods | Shortage::Scalar(_) => return None,
         Shortage::Cpu => Quantity::milli(free),
-        Shortage::Memory | Shortage::Ephemeral => Quantity::units(free),
+        Shortage::Memory | Shortage::Ephemeral => Quantity::bytes(free),
     };
     let [container] = &*f.pod().spec.containers else { return None };
     let alone = f.pod().spec.init_containers.is_empty() && f.pod().spec.overhead.is_empty();

@@ -169,12 +169,12 @@ impl Delayed {
 
 fn request(claim: &PersistentVolumeClaim) -> Quantity {
     let requests = claim.spec.as_ref().and_then(|s| s.resources.as_ref()).map(|r| &r.requests);
-    requests.and_then(|r| Quantity::parse(&r.get("storage")?.string)).unwrap_or_default()
+    requests.and_then(|r| r.get("storage")).map(|q| q.value).unwrap_or_default()
 }
 
 fn capacity(volume: &PersistentVolume) -> Quantity {
     let capacity = volume.spec.as_ref().map(|s| &s.capacity);
-    capacity.and_then(|c| Quantity::parse(&c.get("storage")?.string)).unwrap_or_default()
+    capacity.and_then(|c| c.get("storage")).map(|q| q.value).unwrap_or_default()
 }
 
 /// Whether a volume could be bound to a claim, apart from the node. Mirrors `FindMatchingVolume`.
@@ -242,7 +242,7 @@ fn sufficient(class: &StorageClass, size: Quantity, snapshot: &Snapshot) -> Vec<
     let enough = snapshot.csi_capacities.iter().filter(|c| {
         let limit = c.maximum_volume_size.as_ref().or(c.capacity.as_ref());
         c.storage_class_name.as_deref() == Some(&*class.meta.name)
-            && limit.and_then(|q| Quantity::parse(&q.string)).is_some_and(|q| q.value() >= size.value())
+            && limit.is_some_and(|limit| limit.value.value() >= size.value())
     });
     enough.map(|c| LabelSelector::read(c.node_topology.as_ref(), &mut Interner::default())).collect()
 }

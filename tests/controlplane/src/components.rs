@@ -34,7 +34,8 @@ impl Version {
         version.map(str::to_owned).with_context(|| format!("{} names no k8s.io/kubernetes", file.display()))
     }
 
-    fn module(self) -> PathBuf {
+    /// The folder of its Go module.
+    pub fn module(self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("components").join(self.minor())
     }
 }

@@ -21,6 +21,7 @@ mod reset;
 mod runs;
 mod scheduling;
 mod snapshot;
+mod tables;
 mod truth;
 
 use std::ops::Range;
@@ -74,6 +75,8 @@ struct Seeds {
 enum Command {
     /// Build the components and end
     Build,
+    /// Write what upstream's own code says of texts (quantities, times, selectors …) to tests/tables
+    Tables,
     /// Random workloads and budgets: the budgets' numbers and every pod's eviction
     Budgets(Seeds),
     /// Random Pending pods: the scheduler's message word for word
@@ -127,9 +130,13 @@ fn main() -> ExitCode {
 /// Whether all agree.
 fn run(cli: Cli) -> Result<bool> {
     process::clean_up_on_signals()?;
+    if let Command::Tables = cli.command {
+        println!("{}", tables::write(Version::V1_36)?.display());
+        return Ok(true);
+    }
     let Common { version, product, misses, show } = cli.common;
     let product = match cli.command {
-        Command::Build | Command::Replay { .. } | Command::Record { .. } => None,
+        Command::Build | Command::Tables | Command::Replay { .. } | Command::Record { .. } => None,
         _ => Some(Product::find(product)?),
     };
     if let (Command::Short, Some(product)) = (&cli.command, &product) {
@@ -137,7 +144,7 @@ fn run(cli: Cli) -> Result<bool> {
     }
     let settings = Settings::new(version, product, misses)?;
     let tally = match cli.command {
-        Command::Build | Command::Short => Tally::default(),
+        Command::Build | Command::Tables | Command::Short => Tally::default(),
         Command::Budgets(Seeds { seeds }) => over_seeds(seeds, |seed| runs::budgets::run(&settings, seed))?,
         Command::Pending(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Messages)?,
         Command::Preempt(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Preemption)?,
