@@ -3,7 +3,7 @@
 
 use crate::program::{folders_with, here, in_parallel, read_json, run};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How far the program agrees: a line a disagreement, and how many facts were compared.
 #[derive(Default)]
@@ -34,10 +34,20 @@ const OLD_NUMBERS: &[(&str, &str)] = &[
     ("budget-5", "ns5/p2"),
 ];
 
+const BUDGETS: &[&str] = &["agreement/budget", "cases/status"];
+const SCHEDULING: &[&str] = &["agreement/pending", "agreement/dense", "agreement/preempt", "cases/why-pending"];
+const DRAINS: &[&str] = &["agreement/drain", "cases/drain-plan"];
+
+/// The folders of `tests/` that are judged here.
+pub const FOLDERS: &[&[&str]] = &[BUDGETS, SCHEDULING, DRAINS];
+
+fn recorded(folders: &[&str]) -> Vec<PathBuf> {
+    folders.iter().flat_map(|folder| folders_with(&here(folder), "truth.json")).collect()
+}
+
 #[test]
 fn budgets_and_evictions() {
-    let mut folders = folders_with(&here("agreement/budget"), "truth.json");
-    folders.extend(folders_with(&here("cases/status"), "truth.json"));
+    let folders = recorded(BUDGETS);
     let tally = Tally::join(in_parallel(&folders, |dir| budgets(dir)));
     assert!(tally.compared > 900, "only {} facts were compared", tally.compared);
     assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));
@@ -81,11 +91,7 @@ fn budgets(dir: &Path) -> Tally {
 
 #[test]
 fn the_scheduler_s_words_and_preemption() {
-    let mut folders: Vec<_> = ["pending", "dense", "preempt"]
-        .iter()
-        .flat_map(|kind| folders_with(&here("agreement").join(kind), "truth.json"))
-        .collect();
-    folders.extend(folders_with(&here("cases/why-pending"), "truth.json"));
+    let folders = recorded(SCHEDULING);
     let tally = Tally::join(in_parallel(&folders, |dir| pending(dir)));
     assert!(tally.compared > 900, "only {} facts were compared", tally.compared);
     assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));
@@ -131,8 +137,7 @@ fn pending(dir: &Path) -> Tally {
 
 #[test]
 fn real_drains() {
-    let mut folders = folders_with(&here("agreement/drain"), "truth.json");
-    folders.extend(folders_with(&here("cases/drain-plan"), "truth.json"));
+    let folders = recorded(DRAINS);
     let tally = Tally::join(in_parallel(&folders, |dir| drain(dir)));
     assert!(tally.compared > 60, "only {} facts were compared", tally.compared);
     assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));

@@ -10,6 +10,7 @@ mod cluster;
 mod complete;
 #[cfg(feature = "live")]
 mod fake_api;
+mod forgotten;
 mod html;
 mod imports;
 mod input;
