@@ -3,7 +3,7 @@
 
 use crate::cli::Shell;
 use crate::finding::Code;
-use crate::plugin::{Called, Plugin};
+use crate::plugin::{Invocation, Plugin};
 #[cfg(feature = "live")]
 use crate::{
     cluster::{self, ConnectOptions},
@@ -30,7 +30,7 @@ const SHELLS: Shells<'_> = Shells(&[&Bash, &Fish, &Powershell, &Zsh, &Kubectl]);
 /// A shell that is not known, or an output that cannot be written.
 pub fn answer_shell() -> Result<bool, clap::Error> {
     let here = std::env::current_dir().ok();
-    if let Called::Complete(plugin) = Called::here() {
+    if let Invocation::Complete(plugin) = Invocation::here() {
         Kubectl.write_complete(&mut completed(plugin), words(), here.as_deref(), &mut io::stdout())?;
         return Ok(true);
     }
@@ -42,9 +42,9 @@ pub fn answer_shell() -> Result<bool, clap::Error> {
 /// The line to complete, as words of a command line of `kubectl-pdb`.
 fn words() -> Vec<OsString> {
     let args = std::env::args_os();
-    match Called::here() {
-        Called::Complete(plugin) => plugin.words().iter().map(OsString::from).chain(args.skip(1)).collect(),
-        Called::Run(_) => args.skip_while(|word| word != "--").skip(1).collect(),
+    match Invocation::here() {
+        Invocation::Complete(plugin) => plugin.words().iter().map(OsString::from).chain(args.skip(1)).collect(),
+        Invocation::Run(_) => args.skip_while(|word| word != "--").skip(1).collect(),
     }
 }
 
@@ -87,7 +87,7 @@ impl EnvCompleter for Kubectl {
         completer: &str,
         buf: &mut dyn Write,
     ) -> io::Result<()> {
-        let plugin = Called::of(Some(OsStr::new(completer))).plugin();
+        let plugin = Invocation::of(Some(OsStr::new(completer))).plugin();
         write!(
             buf,
             "#!/bin/sh\n\

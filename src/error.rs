@@ -5,7 +5,7 @@ use std::fmt;
 
 /// What kind of failure it is. Every kind ends the program with status 1; the kind decides how it is worded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FailureKind {
     /// The command line asks for something that cannot be.
     Usage,
     /// An object that was asked for by name is not there.
@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct Failure {
     /// What kind of failure it is.
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// What went wrong, in one sentence without a final period.
     pub message: String,
     /// What the user can do about it.
@@ -37,7 +37,7 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
     /// A failure of the given kind.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: None, source: None }
     }
 
@@ -57,12 +57,12 @@ impl Failure {
 
     /// A bad command line.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, message)
+        Self::new(FailureKind::Usage, message)
     }
 
     /// Input that cannot be understood.
     pub fn bad_input(message: impl Into<String>) -> Self {
-        Self::new(Kind::BadInput, message)
+        Self::new(FailureKind::BadInput, message)
     }
 }
 

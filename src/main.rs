@@ -3,7 +3,7 @@
 use kubectl_pdb::answer::{self, Answer};
 use kubectl_pdb::cli::{Cli, Color, Command};
 use kubectl_pdb::error::Result;
-use kubectl_pdb::plugin::Called;
+use kubectl_pdb::plugin::Invocation;
 use kubectl_pdb::{commands, complete, logging};
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    let cli = match Called::here().plugin().parse(std::env::args_os()) {
+    let cli = match Invocation::here().plugin().parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(e) => {
             let failed = e.use_stderr();

@@ -17,7 +17,7 @@ pub enum Plugin {
 
 /// What the name of the executable asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Called {
+pub enum Invocation {
     /// To run as this plugin.
     Run(Plugin),
     /// To complete a line of this plugin: kubectl runs `kubectl_complete-pdb` with the words behind `kubectl pdb`.
@@ -70,7 +70,7 @@ fn in_words_of_drain_plan(text: &str) -> String {
     text.replace("kubectl pdb drain-plan", "kubectl drain-plan")
 }
 
-impl Called {
+impl Invocation {
     /// From the first word of the command line.
     pub fn of(first: Option<&OsStr>) -> Self {
         // Not file_stem: a version or an architecture after a dot is no other name.
@@ -104,17 +104,17 @@ mod tests {
     #[test]
     fn the_name_says_what_is_wanted() {
         for (first, want) in [
-            ("kubectl-pdb", Called::Run(Plugin::Pdb)),
-            ("/opt/bin/kubectl-pdb-0.1", Called::Run(Plugin::Pdb)),
-            ("/home/me/.krew/bin/kubectl-drain_plan", Called::Run(Plugin::DrainPlan)),
-            ("kubectl-drain_plan.exe", Called::Run(Plugin::DrainPlan)),
-            ("./kubectl_complete-pdb", Called::Complete(Plugin::Pdb)),
-            ("kubectl_complete-drain_plan", Called::Complete(Plugin::DrainPlan)),
-            ("", Called::Run(Plugin::Pdb)),
+            ("kubectl-pdb", Invocation::Run(Plugin::Pdb)),
+            ("/opt/bin/kubectl-pdb-0.1", Invocation::Run(Plugin::Pdb)),
+            ("/home/me/.krew/bin/kubectl-drain_plan", Invocation::Run(Plugin::DrainPlan)),
+            ("kubectl-drain_plan.exe", Invocation::Run(Plugin::DrainPlan)),
+            ("./kubectl_complete-pdb", Invocation::Complete(Plugin::Pdb)),
+            ("kubectl_complete-drain_plan", Invocation::Complete(Plugin::DrainPlan)),
+            ("", Invocation::Run(Plugin::Pdb)),
         ] {
-            assert_eq!(Called::of(Some(OsStr::new(first))), want, "{first}");
+            assert_eq!(Invocation::of(Some(OsStr::new(first))), want, "{first}");
         }
-        assert_eq!(Called::of(None), Called::Run(Plugin::Pdb));
+        assert_eq!(Invocation::of(None), Invocation::Run(Plugin::Pdb));
     }
 
     fn help(plugin: Plugin, args: &[&str]) -> String {

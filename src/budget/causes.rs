@@ -9,7 +9,7 @@ use crate::cure::{Change, Cure, Remedy, scale_target};
 use crate::finding::{Code, Finding, Ref};
 use crate::lists::some;
 use crate::snapshot::age::age;
-use crate::snapshot::coverage::Outcome;
+use crate::snapshot::coverage::ReadOutcome;
 use crate::snapshot::pod::{Phase, Pod};
 use crate::snapshot::pod_state::why_not_ready;
 use crate::snapshot::selector::LabelSelector;
@@ -79,10 +79,10 @@ pub(super) fn owner_unknown(f: &Facts<'_>, error: &SyncError) -> Finding {
 
 pub(super) fn unread_pods(f: &Facts<'_>) -> Option<Finding> {
     let why = match f.snapshot.coverage.of(Kind::Pod) {
-        Outcome::Read => return None,
-        Outcome::Absent => "the input has no pods and does not say that they were read".to_owned(),
-        Outcome::Forbidden(_) => "the pods may not be read".to_owned(),
-        Outcome::Failed(words) => format!("the pods could not be read: {words}"),
+        ReadOutcome::Read => return None,
+        ReadOutcome::Absent => "the input has no pods and does not say that they were read".to_owned(),
+        ReadOutcome::Forbidden(_) => "the pods may not be read".to_owned(),
+        ReadOutcome::Failed(words) => format!("the pods could not be read: {words}"),
     };
     Some(f.finding(Code::NotJudged, why, []))
 }

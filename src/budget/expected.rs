@@ -1,7 +1,7 @@
 //! How many pods the owners of a budget's pods want together. Mirrors `getExpectedScale` and the finders of
 //! `pkg/controller/disruption/disruption.go`.
 
-use crate::snapshot::coverage::Outcome;
+use crate::snapshot::coverage::ReadOutcome;
 use crate::snapshot::kinds::{self, Recognised};
 use crate::snapshot::meta::OwnerRef;
 use crate::snapshot::pod::Pod;
@@ -81,7 +81,7 @@ fn scale_of(snapshot: &Snapshot, pod: &Arc<Pod>, owner: &OwnerRef) -> Result<(Ar
     let Some(workload) = found else {
         return Err(match kinds::recognise(&owner.api_version(), &owner.kind) {
             Recognised::Known(kind) if !has_scale(kind) => fails(no_subresource(snapshot, owner)),
-            Recognised::Known(kind) if *snapshot.coverage.of(kind) == Outcome::Read => {
+            Recognised::Known(kind) if *snapshot.coverage.of(kind) == ReadOutcome::Read => {
                 fails(format!("found no controllers for pod {:?}", pod.meta.name))
             }
             Recognised::Known(_) => unknown(),

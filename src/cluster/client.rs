@@ -12,7 +12,7 @@ use prost::bytes::Bytes;
 use tower::BoxError;
 use tower::filter::FilterLayer;
 
-use super::explain::{self, Facts};
+use super::explain::{self, Endpoint};
 use super::progress::Observer;
 use super::status::{Encoding, Status};
 use super::target::Target;
@@ -28,7 +28,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 pub struct Client {
     kube: kube::Client,
     timeout: Option<Duration>,
-    facts: Facts,
+    endpoint: Endpoint,
     /// How far the server's clock is ahead of this machine's, as its first answer tells.
     skew: OnceLock<SignedDuration>,
 }
@@ -68,15 +68,15 @@ impl Client {
     ///
     /// # Errors
     /// Certificates, keys or names that cannot be used.
-    pub fn new(target: &Target, facts: Facts) -> Result<Self> {
-        let builder = ClientBuilder::try_from(target.config.clone()).map_err(|e| explain::unusable(&e, &facts))?;
+    pub fn new(target: &Target, endpoint: Endpoint) -> Result<Self> {
+        let builder = ClientBuilder::try_from(target.config.clone()).map_err(|e| explain::unusable(&e, &endpoint))?;
         let kube = builder.with_layer(&FilterLayer::new(get_only)).build();
-        Ok(Self { kube, timeout: target.timeout, facts, skew: OnceLock::new() })
+        Ok(Self { kube, timeout: target.timeout, endpoint, skew: OnceLock::new() })
     }
 
-    /// The facts about the connection, for words.
-    pub fn facts(&self) -> &Facts {
-        &self.facts
+    /// The endpoint about the connection, for words.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     /// The time by the server's clock, which is the one that all times of its objects are of.
@@ -99,7 +99,7 @@ impl Client {
             let (why, asked) = match self.attempt(path, accept).await? {
                 Try::Done(reply) => return Ok(Ok(reply)),
                 Try::Refused { code: 401, status, .. } => {
-                    return Err(explain::unauthorized(&status.words(401), &self.facts, Timestamp::now()));
+                    return Err(explain::unauthorized(&status.words(401), &self.endpoint, Timestamp::now()));
                 }
                 Try::Refused { code, status, retry_after } => {
                     if last || !matches!(code, 429 | 503) {
@@ -148,7 +148,7 @@ impl Client {
         let request = request.map_err(|e| Failure::usage(format!("{path:?} cannot be asked for")).caused_by(e))?;
         let response = match self.kube.send(request).await {
             Ok(response) => response,
-            Err(e) if explain::is_connect(&e) => return Err(explain::unreachable(&e, &self.facts)),
+            Err(e) if explain::is_connect(&e) => return Err(explain::unreachable(&e, &self.endpoint)),
             Err(e) => return Ok(broken(&e)),
         };
         let (head, body) = response.into_parts();

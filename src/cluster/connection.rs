@@ -13,12 +13,12 @@ use tokio::sync::mpsc;
 use super::client::{Client, Refusal, Reply};
 use super::discovery::{self, Resource, group_path};
 use super::environment::System;
-use super::explain::Facts;
-use super::list::{self, Event, JSON, ListRequest, Outcome};
+use super::explain::Endpoint;
+use super::list::{self, JSON, ListEvent, ListOutcome, ListRequest};
 use super::options::ConnectOptions;
 use super::progress::{Observer, Silent};
 use super::target;
-use crate::error::{Failure, Kind, Result};
+use crate::error::{Failure, FailureKind, Result};
 
 /// Single objects that are asked for at the same time.
 const GETS_AT_ONCE: usize = 8;
@@ -39,7 +39,7 @@ pub struct Cluster {
 const STALE_AFTER: Duration = Duration::from_secs(60);
 
 /// A single object, or what became of it.
-pub type Got = Result<Bytes, Outcome>;
+pub type Got = Result<Bytes, ListOutcome>;
 
 impl Cluster {
     /// Finds the cluster that the flags and the environment name. May run a credential plugin; connects to nothing yet.
@@ -55,15 +55,15 @@ impl Cluster {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|e| Failure::new(Kind::Internal, "no runtime for the network").caused_by(e))?;
+            .map_err(|e| Failure::new(FailureKind::Internal, "no runtime for the network").caused_by(e))?;
         // The client starts a task of its own when it is made.
         let client = {
             let _entered = runtime.enter();
-            Client::new(&target, facts(&target))?
+            Client::new(&target, endpoint(&target))?
         };
         log::info!(
             "server {}, context {}, namespace {}",
-            client.facts().server,
+            client.endpoint().server,
             target.context.as_deref().unwrap_or("none"),
             target.namespace
         );
@@ -94,7 +94,7 @@ impl Cluster {
     /// The address of the API server.
     #[must_use]
     pub fn server(&self) -> &str {
-        &self.client.facts().server
+        &self.client.endpoint().server
     }
 
     /// The server's time.
@@ -115,7 +115,7 @@ impl Cluster {
             *self = Self::connect_with(&self.options, Arc::clone(&self.observer))?;
         }
         match read(self) {
-            Err(failure) if failure.kind == Kind::NoAccess && stale => {
+            Err(failure) if failure.kind == FailureKind::NoAccess && stale => {
                 *self = Self::connect_with(&self.options, Arc::clone(&self.observer))?;
                 read(self)
             }
@@ -134,7 +134,7 @@ impl Cluster {
     pub(super) fn version_in(&self, got: Got) -> Result<Option<String>> {
         let body = match got {
             Ok(body) => body,
-            Err(Outcome::Forbidden { .. }) => return Ok(None),
+            Err(ListOutcome::Forbidden { .. }) => return Ok(None),
             Err(outcome) => return Err(self.strange(&format!("/version: {}", list::words(&outcome)))),
         };
         match serde_json::from_slice::<Info>(&body) {
@@ -149,7 +149,7 @@ impl Cluster {
     /// No connection, or credentials that are not accepted.
     pub fn get(&self, path: &str) -> Result<Got> {
         let all = self.get_all(&[path.to_owned()])?;
-        all.into_iter().next().ok_or_else(|| Failure::new(Kind::Internal, "an answer is missing"))
+        all.into_iter().next().ok_or_else(|| Failure::new(FailureKind::Internal, "an answer is missing"))
     }
 
     /// Single objects or subresources, in JSON, a few at once; the answers are in the order of the paths.
@@ -167,7 +167,7 @@ impl Cluster {
     ///
     /// # Errors
     /// As [`Cluster::get`].
-    pub fn discover(&self, api_version: &str) -> Result<Result<Vec<Resource>, Outcome>> {
+    pub fn discover(&self, api_version: &str) -> Result<Result<Vec<Resource>, ListOutcome>> {
         Ok(resources(self.get(&group_path(api_version))?))
     }
 
@@ -175,8 +175,12 @@ impl Cluster {
     /// and what came of it, while another thread goes on reading; it is never more than a few pages behind.
     ///
     /// # Errors
-    /// No connection, or credentials that are not accepted. What concerns one list alone is its [`Outcome`].
-    pub fn read_all(&self, requests: &[ListRequest], mut on_event: impl FnMut(usize, Event)) -> Result<Vec<Outcome>> {
+    /// No connection, or credentials that are not accepted. What concerns one list alone is its [`ListOutcome`].
+    pub fn read_all(
+        &self,
+        requests: &[ListRequest],
+        mut on_event: impl FnMut(usize, ListEvent),
+    ) -> Result<Vec<ListOutcome>> {
         let (to, mut from) = mpsc::channel(list::AHEAD);
         std::thread::scope(|scope| {
             let network = std::thread::Builder::new().name("network".into());
@@ -184,30 +188,30 @@ impl Cluster {
                 self.runtime.block_on(list::read_all(&self.client, requests, to, &*self.observer))
             });
             let reading =
-                reading.map_err(|e| Failure::new(Kind::Internal, "no thread for the network").caused_by(e))?;
+                reading.map_err(|e| Failure::new(FailureKind::Internal, "no thread for the network").caused_by(e))?;
             while let Some((index, event, _room)) = from.blocking_recv() {
                 on_event(index, event);
             }
-            reading.join().unwrap_or_else(|_| Err(Failure::new(Kind::Internal, "the network's thread panicked")))
+            reading.join().unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "the network's thread panicked")))
         })
     }
 
     fn strange(&self, what: &str) -> Failure {
-        Failure::new(Kind::NoCluster, format!("{} does not answer as an API server: {what}", self.server()))
+        Failure::new(FailureKind::NoCluster, format!("{} does not answer as an API server: {what}", self.server()))
             .hint("is the server of the kubeconfig right, and does no proxy or login page answer in its place?")
     }
 }
 
-pub(super) fn resources(got: Got) -> Result<Vec<Resource>, Outcome> {
-    got.and_then(|body| discovery::parse(&body).map_err(|message| Outcome::Failed { message }))
+pub(super) fn resources(got: Got) -> Result<Vec<Resource>, ListOutcome> {
+    got.and_then(|body| discovery::parse(&body).map_err(|message| ListOutcome::Failed { message }))
 }
 
 fn got(answer: Result<Reply, Refusal>) -> Got {
-    answer.map(|reply| reply.body).map_err(Outcome::from)
+    answer.map(|reply| reply.body).map_err(ListOutcome::from)
 }
 
-fn facts(target: &target::Target) -> Facts {
-    Facts {
+fn endpoint(target: &target::Target) -> Endpoint {
+    Endpoint {
         server: target.config.cluster_url.to_string().trim_end_matches('/').to_owned(),
         context: target.context.clone(),
         proxy: target.config.proxy_url.as_ref().map(without_password),

@@ -11,11 +11,11 @@ use super::environment::Environment;
 use super::exec::{self, ClusterInfo};
 use super::kubeconfig::{Exec, User};
 use super::options::ConnectOptions;
-use crate::error::{Failure, Kind, Result};
+use crate::error::{Failure, FailureKind, Result};
 
 /// Where the credentials come from, for words about them. Carries no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum CredentialSource {
     /// None are configured, or the server is reached over plain HTTP, where none are sent.
     Nothing,
     /// `--token`, or a token in the kubeconfig or in a file; with the time it says it ends at.
@@ -33,7 +33,7 @@ pub enum Source {
 /// Credentials as kube takes them, and where they come from.
 pub struct Credentials {
     pub auth: AuthInfo,
-    pub source: Source,
+    pub source: CredentialSource,
     /// When they have to be asked for again, if that is known.
     pub expires: Option<Timestamp>,
 }
@@ -110,15 +110,15 @@ pub fn identify(
     if let Some(token) = token(host, name, user)? {
         let expires = jwt_expiry(&token);
         auth.token = Some(token.into());
-        return Ok(Credentials { auth, source: Source::Token { expires }, expires: None });
+        return Ok(Credentials { auth, source: CredentialSource::Token { expires }, expires: None });
     }
     if !user.username.is_empty() || !user.password.is_empty() {
         auth.username = Some(user.username.clone());
         auth.password = Some(user.password.clone().into());
-        return Ok(Credentials { auth, source: Source::Password, expires: None });
+        return Ok(Credentials { auth, source: CredentialSource::Password, expires: None });
     }
     if has_certificate {
-        return Ok(Credentials { auth, source: Source::Certificate, expires: None });
+        return Ok(Credentials { auth, source: CredentialSource::Certificate, expires: None });
     }
     if let Some(provider) = &user.auth_provider {
         return if provider.name == "oidc" {
@@ -133,7 +133,7 @@ pub fn identify(
     }
     match &user.exec {
         Some(exec) => from_plugin(name, exec, cluster, auth),
-        None => Ok(Credentials { auth, source: Source::Nothing, expires: None }),
+        None => Ok(Credentials { auth, source: CredentialSource::Nothing, expires: None }),
     }
 }
 
@@ -187,7 +187,7 @@ fn from_plugin(name: &str, exec: &Exec, cluster: &ClusterInfo, mut auth: AuthInf
     auth.token = given.token.map(Into::into);
     auth.client_certificate_data = given.client_certificate_data.map(|pem| STANDARD.encode(pem));
     auth.client_key_data = given.client_key_data.map(|pem| STANDARD.encode(pem).into());
-    Ok(Credentials { auth, source: Source::Plugin { command: exec.command.clone() }, expires })
+    Ok(Credentials { auth, source: CredentialSource::Plugin { command: exec.command.clone() }, expires })
 }
 
 /// kubectl refreshes an expired token at the provider and writes it back into the kubeconfig. This program writes
@@ -196,12 +196,14 @@ fn oidc(name: &str, token: &str, mut auth: AuthInfo, now: Timestamp) -> Result<C
     let expires = jwt_expiry(token);
     if token.is_empty() || expires.is_some_and(|at| at <= now) {
         let when = expires.map(|at| format!(" at {at}")).unwrap_or_default();
-        return Err(Failure::new(Kind::NoAccess, format!("the OIDC login of the user {name:?} has ended{when}")).hint(
-            "run any kubectl command, kubectl get ns for one: it renews the login, or asks you to log in again",
-        ));
+        return Err(Failure::new(
+            FailureKind::NoAccess,
+            format!("the OIDC login of the user {name:?} has ended{when}"),
+        )
+        .hint("run any kubectl command, kubectl get ns for one: it renews the login, or asks you to log in again"));
     }
     auth.token = Some(token.to_owned().into());
-    Ok(Credentials { auth, source: Source::Oidc { expires }, expires })
+    Ok(Credentials { auth, source: CredentialSource::Oidc { expires }, expires })
 }
 
 /// When a token ends, if it is a JSON web token that says so. The signature is the server's affair.
@@ -250,18 +252,22 @@ mod tests {
     fn what_identifies_a_user() {
         use secrecy_of::token_of;
         let rows = [
-            ("{}", Source::Nothing, None),
-            ("token: t", Source::Token { expires: None }, Some("t")),
-            ("tokenFile: /token", Source::Token { expires: None }, Some("from-file")),
-            ("{token: t, tokenFile: /token}", Source::Token { expires: None }, Some("from-file")),
-            ("{token: t, tokenFile: /absent}", Source::Token { expires: None }, Some("t")),
-            ("{username: me, password: p}", Source::Password, None),
-            ("{client-certificate: /c.crt, client-key: /c.key}", Source::Certificate, None),
-            ("{client-certificate-data: Yw==, client-key: /c.key}", Source::Certificate, None),
-            ("{token: t, client-certificate: /c.crt, client-key: /c.key}", Source::Token { expires: None }, Some("t")),
+            ("{}", CredentialSource::Nothing, None),
+            ("token: t", CredentialSource::Token { expires: None }, Some("t")),
+            ("tokenFile: /token", CredentialSource::Token { expires: None }, Some("from-file")),
+            ("{token: t, tokenFile: /token}", CredentialSource::Token { expires: None }, Some("from-file")),
+            ("{token: t, tokenFile: /absent}", CredentialSource::Token { expires: None }, Some("t")),
+            ("{username: me, password: p}", CredentialSource::Password, None),
+            ("{client-certificate: /c.crt, client-key: /c.key}", CredentialSource::Certificate, None),
+            ("{client-certificate-data: Yw==, client-key: /c.key}", CredentialSource::Certificate, None),
+            (
+                "{token: t, client-certificate: /c.crt, client-key: /c.key}",
+                CredentialSource::Token { expires: None },
+                Some("t"),
+            ),
             // The plugin would fail, were it run: what is there identifies the user already.
-            ("{token: t, exec: {command: no-such-program}}", Source::Token { expires: None }, Some("t")),
-            ("{username: me, exec: {command: no-such-program}}", Source::Password, None),
+            ("{token: t, exec: {command: no-such-program}}", CredentialSource::Token { expires: None }, Some("t")),
+            ("{username: me, exec: {command: no-such-program}}", CredentialSource::Password, None),
         ];
         for (yaml, source, token) in rows {
             let got = identified(yaml).unwrap_or_else(|e| panic!("{yaml}: {e}"));
@@ -295,7 +301,7 @@ mod tests {
         let yaml =
             |exp| format!("auth-provider: {{name: oidc, config: {{id-token: '{}', refresh-token: r}}}}", jwt(exp));
         let expires = Timestamp::from_second(1_800_000_001).ok();
-        assert_eq!(identified(&yaml(1_800_000_001)).unwrap().source, Source::Oidc { expires });
+        assert_eq!(identified(&yaml(1_800_000_001)).unwrap().source, CredentialSource::Oidc { expires });
         let ended = identified(&yaml(1_800_000_000)).err().unwrap();
         assert_eq!(ended, "the OIDC login of the user \"u\" has ended at 2027-01-15T08:00:00Z");
     }

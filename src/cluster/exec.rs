@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::kubeconfig::Exec;
-use crate::error::{Failure, Kind, Result};
+use crate::error::{Failure, FailureKind, Result};
 
 const GROUP: &str = "client.authentication.k8s.io/";
 
@@ -132,7 +132,7 @@ fn parse(exec: &Exec, stdout: &[u8]) -> Result<Credential, String> {
 
 fn refused(user: &str, exec: &Exec, why: impl AsRef<str>) -> Failure {
     Failure::new(
-        Kind::NoAccess,
+        FailureKind::NoAccess,
         format!("the credential plugin {} of the user {user:?}: {}", exec.command, why.as_ref()),
     )
 }

@@ -6,12 +6,12 @@ use std::io;
 use hyper_util::client::legacy;
 use rustls::{AlertDescription, CertificateError, Error as TlsError};
 
-use super::credentials::Source;
-use crate::error::{Failure, Kind};
+use super::credentials::CredentialSource;
+use crate::error::{Failure, FailureKind};
 
 /// What the words about a failed connection need to know.
 #[derive(Debug, Clone)]
-pub struct Facts {
+pub struct Endpoint {
     /// The address of the API server.
     pub server: String,
     /// The context in use.
@@ -21,7 +21,7 @@ pub struct Facts {
     /// Whether the kubeconfig names an authority; else the system's are trusted.
     pub has_authority: bool,
     /// Where the credentials come from.
-    pub credentials: Source,
+    pub credentials: CredentialSource,
 }
 
 /// Whether no connection came about; else there was one, and it broke.
@@ -38,16 +38,16 @@ pub fn is_timeout(error: &kube::Error) -> bool {
 
 /// The failure for a connection that did not come about.
 #[must_use]
-pub fn unreachable(error: &kube::Error, facts: &Facts) -> Failure {
+pub fn unreachable(error: &kube::Error, endpoint: &Endpoint) -> Failure {
     let text = reason(error);
     if let Some(tls) = find_tls(error) {
-        return untrusted(tls, facts);
+        return untrusted(tls, endpoint);
     }
     let kind = io_kind(error);
     let is_name = chain(error).any(|e| e.to_string().starts_with("dns error"));
-    let (what, whom) = match &facts.proxy {
+    let (what, whom) = match &endpoint.proxy {
         Some(proxy) => ("proxy", proxy.as_str()),
-        None => ("API server", facts.server.as_str()),
+        None => ("API server", endpoint.server.as_str()),
     };
     let message = match kind {
         _ if is_name => format!("the name of the {what} in {whom} is not known here"),
@@ -61,11 +61,11 @@ pub fn unreachable(error: &kube::Error, facts: &Facts) -> Failure {
         }
         _ => format!("cannot connect to the {what} at {whom}: {text}"),
     };
-    let failure = Failure::new(Kind::NoCluster, message);
-    match (&facts.proxy, &facts.context) {
+    let failure = Failure::new(FailureKind::NoCluster, message);
+    match (&endpoint.proxy, &endpoint.context) {
         (Some(_), _) => failure.hint(format!(
             "the way to {} leads through this proxy (the cluster's proxy-url, else HTTPS_PROXY and NO_PROXY)",
-            facts.server
+            endpoint.server
         )),
         (None, Some(context)) => failure.hint(format!(
             "is the cluster of the context {context:?} running, and is the network (VPN) up that leads to it? --context chooses another"
@@ -75,13 +75,13 @@ pub fn unreachable(error: &kube::Error, facts: &Facts) -> Failure {
 }
 
 /// The failure for a handshake that one side broke off.
-fn untrusted(tls: &TlsError, facts: &Facts) -> Failure {
-    let server = &facts.server;
+fn untrusted(tls: &TlsError, endpoint: &Endpoint) -> Failure {
+    let server = &endpoint.server;
     let (message, hint) = match tls {
         TlsError::InvalidCertificate(bad) => match bad {
             CertificateError::UnknownIssuer | CertificateError::BadSignature => (
                 format!("the certificate of {server} is not signed by an authority that is trusted"),
-                if facts.has_authority {
+                if endpoint.has_authority {
                     "the certificate-authority of the kubeconfig is not the one of this server: fetch the kubeconfig anew if the cluster was made anew, or give --certificate-authority"
                 } else {
                     "the kubeconfig names no certificate-authority, so the system's are trusted: give --certificate-authority"
@@ -113,8 +113,11 @@ fn untrusted(tls: &TlsError, facts: &Facts) -> Failure {
             | AlertDescription::UnknownCA
             | AlertDescription::AccessDenied,
         ) => {
-            return Failure::new(Kind::NoAccess, format!("{server} does not accept the client certificate: {tls}"))
-                .hint("it may have expired, or be of another cluster: fetch the kubeconfig anew");
+            return Failure::new(
+                FailureKind::NoAccess,
+                format!("{server} does not accept the client certificate: {tls}"),
+            )
+            .hint("it may have expired, or be of another cluster: fetch the kubeconfig anew");
         }
         TlsError::InvalidMessage(_) => (
             format!("{server} does not speak TLS: {tls}"),
@@ -122,38 +125,41 @@ fn untrusted(tls: &TlsError, facts: &Facts) -> Failure {
         ),
         other => (format!("no secure connection to {server}: {other}"), "is this the address of the API server?"),
     };
-    Failure::new(Kind::NoCluster, message).hint(hint)
+    Failure::new(FailureKind::NoCluster, message).hint(hint)
 }
 
 /// The failure for a 401.
 #[must_use]
-pub fn unauthorized(words: &str, facts: &Facts, now: jiff::Timestamp) -> Failure {
+pub fn unauthorized(words: &str, endpoint: &Endpoint, now: jiff::Timestamp) -> Failure {
     let ended = |expires: &Option<jiff::Timestamp>| expires.filter(|at| *at <= now);
-    let hint = match &facts.credentials {
-        Source::Nothing => "the kubeconfig has no credentials for it: log in, or name a user with --user".to_owned(),
-        Source::Token { expires } | Source::Oidc { expires } if ended(expires).is_some() => {
+    let hint = match &endpoint.credentials {
+        CredentialSource::Nothing => {
+            "the kubeconfig has no credentials for it: log in, or name a user with --user".to_owned()
+        }
+        CredentialSource::Token { expires } | CredentialSource::Oidc { expires } if ended(expires).is_some() => {
             format!("the token ended at {}: log in again", ended(expires).unwrap_or_default())
         }
-        Source::Token { .. } => "the token is wrong, or has been withdrawn: log in again".to_owned(),
-        Source::Oidc { .. } => "log in again: any kubectl command renews the login".to_owned(),
-        Source::Certificate => {
+        CredentialSource::Token { .. } => "the token is wrong, or has been withdrawn: log in again".to_owned(),
+        CredentialSource::Oidc { .. } => "log in again: any kubectl command renews the login".to_owned(),
+        CredentialSource::Certificate => {
             "the client certificate has expired, or is of another cluster: fetch the kubeconfig anew".to_owned()
         }
-        Source::Password => "the user name or the password is wrong, or the server takes neither".to_owned(),
-        Source::Plugin { command } => format!(
+        CredentialSource::Password => "the user name or the password is wrong, or the server takes neither".to_owned(),
+        CredentialSource::Plugin { command } => format!(
             "the credentials that {command} gave are not accepted: log in again, or check which account and cluster it is set to"
         ),
     };
-    Failure::new(Kind::NoAccess, format!("{} does not accept the credentials: {words}", facts.server)).hint(hint)
+    Failure::new(FailureKind::NoAccess, format!("{} does not accept the credentials: {words}", endpoint.server))
+        .hint(hint)
 }
 
 /// The failure for a client that could not be built.
 #[must_use]
-pub fn unusable(error: &kube::Error, facts: &Facts) -> Failure {
-    let message = format!("the connection to {} cannot be set up: {}", facts.server, reason(error));
+pub fn unusable(error: &kube::Error, endpoint: &Endpoint) -> Failure {
+    let message = format!("the connection to {} cannot be set up: {}", endpoint.server, reason(error));
     let failure = Failure::bad_input(message);
-    match facts.credentials {
-        Source::Certificate | Source::Plugin { .. } => {
+    match endpoint.credentials {
+        CredentialSource::Certificate | CredentialSource::Plugin { .. } => {
             failure.hint("look at the client certificate and its key in the kubeconfig")
         }
         _ => failure.hint("look at the certificate-authority and the tls-server-name in the kubeconfig"),

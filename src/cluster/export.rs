@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::list::{Event, Outcome};
+use super::list::{ListEvent, ListOutcome};
 use super::read::{CustomOwner, Wanted, wanted};
 use super::{Cluster, pages};
 use crate::error::Result;
@@ -49,11 +49,11 @@ impl Cluster {
         let outcomes = self.read_lists(&lists, |index, wanted, event| {
             let Some(content) = contents.get_mut(index) else { return };
             match (wanted, event) {
-                (Wanted::Kind(kind), Event::Restart) => {
+                (Wanted::Kind(kind), ListEvent::Restart) => {
                     *content = Content::default();
                     owners.forget(*kind);
                 }
-                (Wanted::Kind(kind), Event::Page(page)) => {
+                (Wanted::Kind(kind), ListEvent::Page(page)) => {
                     let split = pages::each_item(&page, |item| content.add(*kind, item, slimmer, &mut owners));
                     content.fault = split.err().or(content.fault.take());
                 }
@@ -131,11 +131,11 @@ fn bytes(object: &Value) -> Box<[u8]> {
     object.to_string().into_bytes().into()
 }
 
-fn word(outcome: &Outcome) -> &'static str {
+fn word(outcome: &ListOutcome) -> &'static str {
     match outcome {
-        Outcome::Read { .. } => "read",
-        Outcome::Forbidden { .. } => "forbidden",
-        Outcome::Absent => "absent",
-        Outcome::Failed { .. } => "failed",
+        ListOutcome::Read { .. } => "read",
+        ListOutcome::Forbidden { .. } => "forbidden",
+        ListOutcome::Absent => "absent",
+        ListOutcome::Failed { .. } => "failed",
     }
 }

@@ -88,7 +88,7 @@ impl ListRequest {
 
 /// What comes of a list while it is read.
 #[derive(Debug)]
-pub enum Event {
+pub enum ListEvent {
     /// A page of it.
     Page(Page),
     /// The pages so far are void: the list is read anew.
@@ -105,11 +105,11 @@ pub struct Page {
 }
 
 /// An event on its way, with the number of its request; a page takes up room until it is dropped.
-pub type Sent = (usize, Event, Option<OwnedSemaphorePermit>);
+pub type Sent = (usize, ListEvent, Option<OwnedSemaphorePermit>);
 
 /// What became of a list, or of a single object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ListOutcome {
     /// All of it was read.
     Read {
         /// Requests it took.
@@ -133,7 +133,7 @@ pub enum Outcome {
     },
 }
 
-impl From<Refusal> for Outcome {
+impl From<Refusal> for ListOutcome {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Status(403, status) => {
@@ -164,10 +164,10 @@ struct Queue {
 
 impl Queue {
     /// Sends an event once there is room for it. False where nobody waits for it any more.
-    async fn send(&self, index: usize, event: Event) -> bool {
+    async fn send(&self, index: usize, event: ListEvent) -> bool {
         let room = match &event {
-            Event::Restart => None,
-            Event::Page(page) => {
+            ListEvent::Restart => None,
+            ListEvent::Page(page) => {
                 let kilobytes = (page.body.len() >> 10).clamp(1, KILOBYTES_AHEAD) as u32;
                 // The semaphore is never closed.
                 Arc::clone(&self.room).acquire_many_owned(kilobytes).await.ok()
@@ -186,7 +186,7 @@ pub async fn read_all(
     requests: &[ListRequest],
     to: mpsc::Sender<Sent>,
     observer: &dyn Observer,
-) -> Result<Vec<Outcome>> {
+) -> Result<Vec<ListOutcome>> {
     let to = Queue { to, room: Arc::new(Semaphore::new(KILOBYTES_AHEAD)) };
     let started = Instant::now();
     let tally = std::cell::RefCell::new(Tally::default());
@@ -222,7 +222,7 @@ async fn read(
     to: Queue,
     tally: &std::cell::RefCell<Tally>,
     observer: &dyn Observer,
-) -> Result<Outcome> {
+) -> Result<ListOutcome> {
     let started = Instant::now();
     let (mut pages, mut bytes, mut restarts) = (0, 0, 0);
     let mut token = String::new();
@@ -234,20 +234,20 @@ async fn read(
                 restarts += 1;
                 token.clear();
                 log::info!("{}: the list expired while it was read, and is read anew", request.path);
-                if !to.send(index, Event::Restart).await {
-                    return Ok(Outcome::Failed { message: "nobody reads it".into() });
+                if !to.send(index, ListEvent::Restart).await {
+                    return Ok(ListOutcome::Failed { message: "nobody reads it".into() });
                 }
                 continue;
             }
             Err(refusal) => {
-                let outcome = Outcome::from(refusal);
+                let outcome = ListOutcome::from(refusal);
                 log::info!("{}: {}", request.path, words(&outcome));
                 return Ok(outcome);
             }
         };
         let head = match ListHead::of(reply.encoding, &reply.body) {
             Ok(head) => head,
-            Err(why) => return Ok(Outcome::Failed { message: format!("the answer is no list: {why}") }),
+            Err(why) => return Ok(ListOutcome::Failed { message: format!("the answer is no list: {why}") }),
         };
         pages += 1;
         bytes += reply.body.len() as u64;
@@ -262,11 +262,11 @@ async fn read(
             (tally.items, tally.total, tally.bytes)
         };
         observer.read(items, total, all_bytes);
-        if !to.send(index, Event::Page(Page { encoding: reply.encoding, body: reply.body })).await {
-            return Ok(Outcome::Failed { message: "nobody reads it".into() });
+        if !to.send(index, ListEvent::Page(Page { encoding: reply.encoding, body: reply.body })).await {
+            return Ok(ListOutcome::Failed { message: "nobody reads it".into() });
         }
         if head.is_last() {
-            let outcome = Outcome::Read { pages, bytes, took: started.elapsed() };
+            let outcome = ListOutcome::Read { pages, bytes, took: started.elapsed() };
             log::info!("{}: {}", request.path, words(&outcome));
             return Ok(outcome);
         }
@@ -274,12 +274,12 @@ async fn read(
     }
 }
 
-pub fn words(outcome: &Outcome) -> String {
+pub fn words(outcome: &ListOutcome) -> String {
     match outcome {
-        Outcome::Read { pages, bytes, took } => format!("{pages} pages, {bytes} bytes, {} ms", took.as_millis()),
-        Outcome::Forbidden { message } => format!("forbidden: {message}"),
-        Outcome::Absent => "absent".into(),
-        Outcome::Failed { message } => format!("failed: {message}"),
+        ListOutcome::Read { pages, bytes, took } => format!("{pages} pages, {bytes} bytes, {} ms", took.as_millis()),
+        ListOutcome::Forbidden { message } => format!("forbidden: {message}"),
+        ListOutcome::Absent => "absent".into(),
+        ListOutcome::Failed { message } => format!("failed: {message}"),
     }
 }
 

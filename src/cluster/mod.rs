@@ -30,7 +30,7 @@ mod target;
 pub use self::connection::{Cluster, Got};
 pub use self::discovery::Resource;
 pub use self::export::Export;
-pub use self::list::{Event, ListRequest, Outcome, Page};
+pub use self::list::{ListEvent, ListOutcome, ListRequest, Page};
 pub use self::names::{configured, names, namespace};
 pub use self::options::ConnectOptions;
 pub use self::pages::each_item;

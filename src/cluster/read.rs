@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroupList;
 use serde::Deserialize;
 
 use super::discovery::group_path;
-use super::list::{Event, ListRequest, Outcome, PROTOBUF, PROTOBUF_METADATA};
+use super::list::{ListEvent, ListOutcome, ListRequest, PROTOBUF, PROTOBUF_METADATA};
 use super::{Cluster, Got, Page, Resource, pages};
 use crate::error::Result;
 use crate::snapshot::api_version;
@@ -53,13 +53,13 @@ fn list_at(kind: Kind, api_version: &str, namespace: Option<&str>) -> ListReques
     }
 }
 
-impl From<Outcome> for coverage::Outcome {
-    fn from(outcome: Outcome) -> Self {
+impl From<ListOutcome> for coverage::ReadOutcome {
+    fn from(outcome: ListOutcome) -> Self {
         match outcome {
-            Outcome::Read { .. } => Self::Read,
-            Outcome::Forbidden { message } => Self::Forbidden(message),
-            Outcome::Absent => Self::Absent,
-            Outcome::Failed { message } => Self::Failed(message),
+            ListOutcome::Read { .. } => Self::Read,
+            ListOutcome::Forbidden { message } => Self::Forbidden(message),
+            ListOutcome::Absent => Self::Absent,
+            ListOutcome::Failed { message } => Self::Failed(message),
         }
     }
 }
@@ -77,20 +77,20 @@ impl Cluster {
         let server = self.greet()?;
         let mut builder = Builder::default();
         // Definitions say where the count of a custom owner stands. They are large, and the server is asked itself.
-        builder.note(Kind::CustomResourceDefinition, coverage::Outcome::Read);
+        builder.note(Kind::CustomResourceDefinition, coverage::ReadOutcome::Read);
         let mut lists = wanted(needs.kinds, needs.namespace, &server);
         for kind in needs.kinds.iter().filter(|kind| server.lacks(**kind)) {
-            builder.note(*kind, coverage::Outcome::Read);
+            builder.note(*kind, coverage::ReadOutcome::Read);
         }
         let on_node = needs.node.map(|node| list_of(Kind::Pod, None).fields(format!("spec.nodeName={node}")));
         lists.extend(on_node.map(|list| (Wanted::PodsOnNode, list)));
         let mut held = Vec::new();
         let outcomes = self.read_lists(&lists, |_, wanted, event| match (wanted, event) {
-            (Wanted::Kind(kind), Event::Restart) => builder.forget(*kind),
-            (Wanted::Kind(kind), Event::Page(page)) => add_page(&mut builder, *kind, &page),
+            (Wanted::Kind(kind), ListEvent::Restart) => builder.forget(*kind),
+            (Wanted::Kind(kind), ListEvent::Page(page)) => add_page(&mut builder, *kind, &page),
             // They wait for the other pods, which may have to be read anew.
-            (Wanted::PodsOnNode, Event::Page(page)) => held.push(page),
-            (Wanted::PodsOnNode, Event::Restart) => held.clear(),
+            (Wanted::PodsOnNode, ListEvent::Page(page)) => held.push(page),
+            (Wanted::PodsOnNode, ListEvent::Restart) => held.clear(),
         })?;
         for (wanted, outcome) in outcomes {
             match wanted {
@@ -130,7 +130,7 @@ impl Cluster {
     /// Asks the server for its version and its groups.
     pub(super) fn greet(&self) -> Result<Greeting> {
         let mut answers = self.get_all(&["/version".into(), "/apis".into()])?.into_iter();
-        let mut next = || answers.next().unwrap_or(Err(Outcome::Absent));
+        let mut next = || answers.next().unwrap_or(Err(ListOutcome::Absent));
         let version = self.version_in(next())?;
         // Without the groups what operators define is a gap.
         let groups = next().ok().and_then(|body| serde_json::from_slice(&body).ok());
@@ -141,8 +141,8 @@ impl Cluster {
     pub(super) fn read_lists<'a>(
         &self,
         lists: &'a [(Wanted, ListRequest)],
-        mut on_event: impl FnMut(usize, &Wanted, Event),
-    ) -> Result<Vec<(&'a Wanted, Outcome)>> {
+        mut on_event: impl FnMut(usize, &Wanted, ListEvent),
+    ) -> Result<Vec<(&'a Wanted, ListOutcome)>> {
         let requests: Vec<_> = lists.iter().map(|(_, request)| request.clone()).collect();
         let outcomes = self.read_all(&requests, |index, event| {
             if let Some((wanted, _)) = lists.get(index) {
@@ -169,7 +169,7 @@ impl Cluster {
                     None => ("", Some(Scale::NoScale)),
                 },
                 // The group is gone, and its objects with it: nothing is left that could have a scale.
-                Some(Err(Outcome::Absent)) => ("", Some(Scale::NoScale)),
+                Some(Err(ListOutcome::Absent)) => ("", Some(Scale::NoScale)),
                 Some(Err(_)) | None => ("", Some(Scale::Unknown)),
             };
             if scale.is_none() {
@@ -189,7 +189,7 @@ impl Cluster {
         Ok(told.collect())
     }
 
-    fn discover_all(&self, api_versions: &[String]) -> Result<Vec<Result<Vec<Resource>, Outcome>>> {
+    fn discover_all(&self, api_versions: &[String]) -> Result<Vec<Result<Vec<Resource>, ListOutcome>>> {
         let paths: Vec<_> = api_versions.iter().map(|version| group_path(version)).collect();
         Ok(self.get_all(&paths)?.into_iter().map(super::connection::resources).collect())
     }
@@ -202,7 +202,7 @@ fn add_page(builder: &mut Builder, kind: Kind, page: &Page) {
         bad = builder.add(kind, item).err().map(|e| e.message).or(bad.take());
     });
     if let Some(why) = split.err().or(bad) {
-        builder.note(kind, coverage::Outcome::Failed(why));
+        builder.note(kind, coverage::ReadOutcome::Failed(why));
     }
 }
 
@@ -268,7 +268,7 @@ fn scale_of(got: &Got) -> Option<Scale> {
             Ok(v1::Scale { spec: Some(spec), .. }) => Some(Scale::Replicas(spec.replicas.unwrap_or_default())),
             Ok(_) | Err(_) => Some(Scale::Unknown),
         },
-        Err(Outcome::Absent) => None,
+        Err(ListOutcome::Absent) => None,
         Err(_) => Some(Scale::Unknown),
     }
 }

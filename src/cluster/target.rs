@@ -13,13 +13,13 @@ use kube::config::AuthInfo;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
-use super::credentials::{self, Credentials, Source};
+use super::credentials::{self, Credentials, CredentialSource};
 use super::environment::Environment;
 use super::exec::ClusterInfo;
 use super::kubeconfig::{Cluster, Context, Kubeconfig, User};
 use super::options::ConnectOptions;
 use super::proxy;
-use crate::error::{Failure, Kind, Result};
+use crate::error::{Failure, FailureKind, Result};
 
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// client-go's key for what a plugin is told about the cluster.
@@ -35,7 +35,7 @@ pub struct Target {
     /// The namespace of the context, of the pod the program runs in, or `default`.
     pub namespace: String,
     /// Where the credentials come from.
-    pub credentials: Source,
+    pub credentials: CredentialSource,
     /// When the credentials have to be asked for again, if that is known.
     pub expires: Option<Timestamp>,
     /// The limit of one request.
@@ -196,7 +196,7 @@ fn from_kubeconfig(host: &dyn Environment, options: &ConnectOptions, chosen: Cho
     let Credentials { mut auth, source, expires } = if url.scheme_str() == Some("https") {
         credentials::identify(host, &user_name, &user, &told, now)?
     } else {
-        Credentials { auth: AuthInfo::default(), source: Source::Nothing, expires: None }
+        Credentials { auth: AuthInfo::default(), source: CredentialSource::Nothing, expires: None }
     };
     credentials::impersonation(&user, &mut auth)?;
 
@@ -326,7 +326,7 @@ fn no_cluster(kubeconfig: &Kubeconfig, context: Option<&str>) -> Failure {
         None => "no cluster is configured".into(),
     };
     let contexts: Vec<_> = kubeconfig.contexts.keys().map(String::as_str).collect();
-    let failure = Failure::new(Kind::NoCluster, message);
+    let failure = Failure::new(FailureKind::NoCluster, message);
     if context.is_none() && !contexts.is_empty() {
         return failure.hint(format!("no context is current: choose one with --context: {}", contexts.join(", ")));
     }

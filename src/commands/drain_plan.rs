@@ -8,7 +8,7 @@ use crate::cli::{DrainFlags, DrainPlanArgs, Global};
 use crate::drain::options::DrainOptions;
 use crate::drain::outcome::{Action, Verdict};
 use crate::drain::{Plan, Request, plan};
-use crate::error::{Failure, Kind as FailureKind, Result};
+use crate::error::{Failure, FailureKind, Result};
 use crate::input::Scope;
 use crate::render::{self, Format};
 use crate::report::plan::DrainPlan;

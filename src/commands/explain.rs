@@ -3,7 +3,7 @@
 use super::names;
 use crate::answer::Answer;
 use crate::cli::{ExplainArgs, Global};
-use crate::error::{Failure, Kind, Result};
+use crate::error::{Failure, FailureKind, Result};
 use crate::finding::{Code, Severity};
 use crate::render::table::{Cell, Table, wrap};
 use crate::render::{self, Format, Screen};
@@ -48,7 +48,7 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<Answer> {
 fn parse(word: &str) -> Result<Code> {
     Code::parse(word).ok_or_else(|| {
         let hint = names::hint(word, Code::ALL.iter().map(|c| c.as_str()), std::iter::empty());
-        Failure::new(Kind::NotFound, format!("there is no finding code {word:?}")).hint(hint)
+        Failure::new(FailureKind::NotFound, format!("there is no finding code {word:?}")).hint(hint)
     })
 }
 

@@ -3,7 +3,7 @@
 use super::names;
 use crate::answer::Answer;
 use crate::cli::ManArgs;
-use crate::error::{Failure, Kind, Result};
+use crate::error::{Failure, FailureKind, Result};
 use crate::plugin::Plugin;
 use clap::Command;
 use clap_mangen::Man;
@@ -18,8 +18,9 @@ use std::path::Path;
 pub fn run(args: &ManArgs) -> Result<Answer> {
     let pages = pages();
     if let Some(dir) = &args.dir {
-        write(&pages, dir)
-            .map_err(|e| Failure::new(Kind::Internal, format!("no manual pages in {}", dir.display())).caused_by(e))?;
+        write(&pages, dir).map_err(|e| {
+            Failure::new(FailureKind::Internal, format!("no manual pages in {}", dir.display())).caused_by(e)
+        })?;
         return Ok(Answer::new(String::new()));
     }
     let name = args.command.as_deref().map_or_else(|| "kubectl-pdb".to_owned(), |c| format!("kubectl-pdb-{c}"));

@@ -12,8 +12,8 @@ pub mod status;
 pub mod watch;
 pub mod why_pending;
 
-use crate::error::{Failure, Kind as FailureKind, Result};
-use crate::snapshot::coverage::Outcome;
+use crate::error::{Failure, FailureKind, Result};
+use crate::snapshot::coverage::ReadOutcome;
 use crate::snapshot::{Kind, Snapshot, age};
 
 /// Data from a file older than this is warned of.
@@ -35,14 +35,14 @@ pub fn age_warning(snapshot: &Snapshot) -> Vec<String> {
 /// It may not be read, or could not be.
 pub fn require(snapshot: &Snapshot, kind: Kind) -> Result<()> {
     match snapshot.coverage.of(kind) {
-        Outcome::Read | Outcome::Absent => Ok(()),
-        Outcome::Forbidden(words) => {
+        ReadOutcome::Read | ReadOutcome::Absent => Ok(()),
+        ReadOutcome::Forbidden(words) => {
             Err(Failure::new(FailureKind::NoAccess, format!("forbidden: {words}")).hint(format!(
                 "ask for a ClusterRole with the verb list on {}; the README has one with all that is read",
                 kind.resource()
             )))
         }
-        Outcome::Failed(words) => {
+        ReadOutcome::Failed(words) => {
             Err(Failure::new(FailureKind::BadInput, format!("{} cannot be read: {words}", kind.resource())))
         }
     }

@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::cli::{Global, SnapshotArgs};
 use crate::cluster::Export;
-use crate::error::{Failure, Kind, Result};
+use crate::error::{Failure, FailureKind, Result};
 use crate::input::Input;
 use crate::snapshot::slim::Slimmer;
 use std::io::{self, BufWriter, Write};
@@ -22,7 +22,7 @@ pub fn run(args: &SnapshotArgs, global: &Global) -> Result<Answer> {
     match write(&export, BufWriter::new(io::stdout().lock())) {
         // A reader that has gone (`| head`) is no fault.
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            return Err(Failure::new(Kind::Internal, "the snapshot cannot be written").caused_by(e));
+            return Err(Failure::new(FailureKind::Internal, "the snapshot cannot be written").caused_by(e));
         }
         _ => {}
     }

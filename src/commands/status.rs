@@ -5,7 +5,7 @@ use super::watch::{self, Repeated};
 use crate::answer::Answer;
 use crate::budget::{Judgement, Selection, Verdict, judge};
 use crate::cli::{Global, StatusArgs};
-use crate::error::{Failure, Kind as FailureKind, Result};
+use crate::error::{Failure, FailureKind, Result};
 use crate::finding::Code;
 use crate::input::Scope;
 use crate::render::{self, Format};

@@ -2,7 +2,7 @@
 
 use crate::answer::{self, Answer};
 use crate::cli::{Global, WatchArgs};
-use crate::error::{Failure, Kind, Result};
+use crate::error::{Failure, FailureKind, Result};
 use crate::input::{Input, Scope};
 use crate::render::Format;
 use crate::report::Need;
@@ -56,7 +56,7 @@ where
         }
         snapshot = loop {
             if end.is_some_and(|end| Instant::now() >= end) {
-                return Err(Failure::new(Kind::NotFound, "what is waited for has not come in time")
+                return Err(Failure::new(FailureKind::NotFound, "what is waited for has not come in time")
                     .hint("give --wait more time, or look at what holds it up without --wait"));
             }
             thread::sleep(args.interval);
@@ -71,7 +71,7 @@ where
 fn again<A, D>(pause: Duration, input: &mut Input<'_>, repeated: &Repeated<'_, A, D>) -> Result<Option<Snapshot>> {
     match input.read(repeated.needs, repeated.scope) {
         Ok(snapshot) => Ok(Some(snapshot)),
-        Err(failure) if failure.kind == Kind::NoCluster => {
+        Err(failure) if failure.kind == FailureKind::NoCluster => {
             log::warn!("{failure}: trying again in {} s", pause.as_secs_f32());
             Ok(None)
         }

@@ -3,7 +3,7 @@
 use super::names;
 use crate::answer::Answer;
 use crate::cli::{Global, WhyPendingArgs};
-use crate::error::{Failure, Kind as Fault, Result};
+use crate::error::{Failure, FailureKind, Result};
 use crate::input::Scope;
 use crate::pending::{self, Item, Request, Target};
 use crate::render::{self, Format};
@@ -143,6 +143,6 @@ fn not_found(target: &Target, request: &Request, snapshot: &Snapshot) -> Failure
     let known = of_kind.iter().copied().filter(looked_at).map(|meta| &*meta.name);
     let elsewhere = of_kind.iter().filter(|meta| &*meta.name == name).map(|meta| meta.ns().to_owned());
     let place = request.namespace.as_ref().map_or_else(String::new, |ns| format!(" in namespace {ns:?}"));
-    Failure::new(Fault::NotFound, format!("there is no {what} {name:?}{place}"))
+    Failure::new(FailureKind::NotFound, format!("there is no {what} {name:?}{place}"))
         .hint(names::hint(name, known, elsewhere))
 }

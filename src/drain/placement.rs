@@ -1,7 +1,7 @@
 //! Where a new pod goes: the scheduler's filters, then the fullest reason of its scores, then preemption.
 
 use crate::sched::node::NodeInfo;
-use crate::sched::preemption::Outcome;
+use crate::sched::preemption::PreemptionOutcome;
 use crate::sched::{Diagnosis, State, message};
 use crate::snapshot::Str;
 use crate::snapshot::pod::Pod;
@@ -36,7 +36,7 @@ pub fn place(state: &State, pod: &Arc<Pod>, any: bool) -> Placed {
 
 fn preempting(state: &State, pod: &Arc<Pod>, diagnosis: &Diagnosis) -> Option<Placed> {
     let preemption = state.preempt(pod, diagnosis);
-    let chosen = preemption.chosen.filter(|_| preemption.outcome == Outcome::Found)?;
+    let chosen = preemption.chosen.filter(|_| preemption.outcome == PreemptionOutcome::Found)?;
     let node = state.node(chosen.node)?.name().clone();
     Some(Placed::Preempting { node, victims: chosen.victims.iter().map(|v| v.pod.clone()).collect() })
 }

@@ -2,7 +2,7 @@
 
 mod split;
 
-use crate::error::{Failure, Kind, Result};
+use crate::error::{Failure, FailureKind, Result};
 use crate::snapshot::builder::Builder;
 use crate::snapshot::{Snapshot, Source};
 use crate::wire::item::ItemError;
@@ -132,7 +132,7 @@ fn bad_item(name: &str, start: Option<Position>, bytes: &[u8], error: &ItemError
         (None, _) => String::new(),
     };
     let what = describe(bytes).map(|w| format!(" {w}:")).unwrap_or_default();
-    Failure::new(Kind::BadInput, format!("{name}:{place}{what} {}", error.message)).hint(WANTED)
+    Failure::new(FailureKind::BadInput, format!("{name}:{place}{what} {}", error.message)).hint(WANTED)
 }
 
 /// `Pod shop/web-1`, where the object says so.

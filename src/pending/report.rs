@@ -11,7 +11,7 @@ use crate::sched::State;
 use crate::sched::filters::Incoming;
 use crate::sched::kin::Kin;
 use crate::shell::Kubectl;
-use crate::snapshot::coverage::Outcome;
+use crate::snapshot::coverage::ReadOutcome;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
 use crate::snapshot::{Kind, Snapshot};
@@ -70,7 +70,7 @@ impl Run<'_> {
             Stage::Gated => item.findings.push(gated(pod)),
             Stage::Unscheduled | Stage::Nominated => {
                 item.findings.extend(recorded::scheduler(pod, self.snapshot));
-                if let Outcome::Forbidden(_) | Outcome::Failed(_) = self.snapshot.coverage.of(Kind::Node) {
+                if let ReadOutcome::Forbidden(_) | ReadOutcome::Failed(_) = self.snapshot.coverage.of(Kind::Node) {
                     // Without its nodes nothing can be said of a cluster.
                     item.stage = Stage::Unknown;
                     return item;

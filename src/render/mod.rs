@@ -10,7 +10,7 @@ pub mod status;
 pub mod style;
 pub mod table;
 
-use crate::error::{Failure, Kind, Result};
+use crate::error::{Failure, FailureKind, Result};
 use crate::report::Document;
 pub use format::Format;
 pub use screen::Screen;
@@ -19,7 +19,7 @@ use serde::Serialize;
 /// A document as JSON, ending in a newline.
 pub fn json<T: Serialize>(document: &T) -> Result<String> {
     let mut text = serde_json::to_string_pretty(document)
-        .map_err(|e| Failure::new(Kind::Internal, "the answer cannot be written as JSON").caused_by(e))?;
+        .map_err(|e| Failure::new(FailureKind::Internal, "the answer cannot be written as JSON").caused_by(e))?;
     text.push('\n');
     Ok(text)
 }
@@ -27,7 +27,7 @@ pub fn json<T: Serialize>(document: &T) -> Result<String> {
 /// A document as YAML, ending in a newline.
 pub fn yaml<T: Serialize>(document: &T) -> Result<String> {
     serde_saphyr::to_string(document)
-        .map_err(|e| Failure::new(Kind::Internal, "the answer cannot be written as YAML").caused_by(e))
+        .map_err(|e| Failure::new(FailureKind::Internal, "the answer cannot be written as YAML").caused_by(e))
 }
 
 /// What could not be read, in a few lines; nothing where the answer is whole.

@@ -9,7 +9,7 @@ use crate::pending::facts::{count, some};
 use crate::pending::item::Placement;
 use crate::pending::scheduling::Scheduling;
 use crate::pending::{Item, Stage, Subject, detail, recorded};
-use crate::sched::preemption::Outcome;
+use crate::sched::preemption::PreemptionOutcome;
 use crate::sched::{ASSUMED, NodeId, Reason, State, Status};
 use crate::snapshot::age::{age, duration_words};
 use crate::snapshot::pod::Pod;
@@ -143,8 +143,8 @@ fn preemption_word(item: &Item, state: &State) -> String {
             let node = state.node(c.node).map(|n| n.name().to_string()).unwrap_or_default();
             format!("{node}, {}", count(c.victims.len(), "victim"))
         }
-        (None, Outcome::NotTried) => String::new(),
-        (None, Outcome::NotEligible) => "not now".to_owned(),
+        (None, PreemptionOutcome::NotTried) => String::new(),
+        (None, PreemptionOutcome::NotEligible) => "not now".to_owned(),
         (None, _) => "no help".to_owned(),
     }
 }
@@ -243,8 +243,10 @@ fn first_line(item: &Item, state: &State) -> String {
                     name(c.node)
                 )
             }
-            (None, Outcome::NotEligible) => format!("{path}: no node takes it{since}, and it does not preempt now."),
-            (None, Outcome::NotTried) => format!("{path}: refused before any node is looked at{since}."),
+            (None, PreemptionOutcome::NotEligible) => {
+                format!("{path}: no node takes it{since}, and it does not preempt now.")
+            }
+            (None, PreemptionOutcome::NotTried) => format!("{path}: refused before any node is looked at{since}."),
             (None, _) => format!("{path}: no node takes it{since}, and preemption cannot help."),
         },
     }
@@ -353,10 +355,10 @@ fn at_node(s: &Scheduling, id: NodeId) -> String {
         return format!("{chosen}take {names}{violates}");
     }
     match (p.outcome, p.failure(id)) {
-        (Outcome::NotTried | Outcome::NotEligible, _) => "not tried".to_owned(),
+        (PreemptionOutcome::NotTried | PreemptionOutcome::NotEligible, _) => "not tried".to_owned(),
         (_, Some(f)) if f.reasons.contains(&Reason::NoVictims) => "nothing of lower priority there".to_owned(),
         (_, Some(f)) => format!("not enough: {}", f.reasons.first().map(short).unwrap_or_default()),
-        (Outcome::Found, None) if looked_at(s, id) => "not looked at".to_owned(),
+        (PreemptionOutcome::Found, None) if looked_at(s, id) => "not looked at".to_owned(),
         (_, None) => "cannot help".to_owned(),
     }
 }

@@ -6,7 +6,7 @@ pub mod schema;
 pub mod status;
 
 use crate::finding::Finding;
-use crate::snapshot::coverage::Outcome;
+use crate::snapshot::coverage::ReadOutcome;
 use crate::snapshot::{Kind, Snapshot};
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -182,15 +182,15 @@ impl Document<()> {
 
 fn gap(snapshot: &Snapshot, need: &Need) -> Option<Gap> {
     let reason = match snapshot.coverage.of(need.kind) {
-        Outcome::Read => return None,
+        ReadOutcome::Read => return None,
         // Most clusters do without the operator that defines it.
-        Outcome::Absent if need.kind.info().custom => return None,
-        Outcome::Absent => GapReason::Absent,
-        Outcome::Forbidden(_) => GapReason::Forbidden,
-        Outcome::Failed(_) => GapReason::Failed,
+        ReadOutcome::Absent if need.kind.info().custom => return None,
+        ReadOutcome::Absent => GapReason::Absent,
+        ReadOutcome::Forbidden(_) => GapReason::Forbidden,
+        ReadOutcome::Failed(_) => GapReason::Failed,
     };
     let detail = match snapshot.coverage.of(need.kind) {
-        Outcome::Forbidden(words) | Outcome::Failed(words) if !words.is_empty() => format!(" ({words})"),
+        ReadOutcome::Forbidden(words) | ReadOutcome::Failed(words) if !words.is_empty() => format!(" ({words})"),
         _ => String::new(),
     };
     Some(Gap { resource: need.kind.resource(), reason, effect: format!("{}{detail}", need.effect) })

@@ -2,7 +2,7 @@
 //! plugins add to it (`plugins/dynamicresources`, `plugins/defaultpreemption`).
 
 use super::diagnosis::Diagnosis;
-use super::preemption::{Outcome, Preemption};
+use super::preemption::{Preemption, PreemptionOutcome};
 use super::status::{Plugin, Reason, Status};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -96,12 +96,12 @@ fn post_filter(diagnosis: &Diagnosis, preemption: &Preemption) -> String {
         return "not found".to_owned();
     }
     let ours = match &preemption.outcome {
-        Outcome::NotTried => return String::new(),
-        Outcome::Found if diagnosis.minor < 37 => return String::new(),
+        PreemptionOutcome::NotTried => return String::new(),
+        PreemptionOutcome::Found if diagnosis.minor < 37 => return String::new(),
         _ => format!("preemption: {}", preemption.message),
     };
     match &preemption.outcome {
-        Outcome::Found => ours,
+        PreemptionOutcome::Found => ours,
         _ if diagnosis.minor >= 37 || !knows_claims(diagnosis.minor) => ours,
         _ if preemption.frees_claim => format!("deallocation of ResourceClaim completed, {ours}"),
         _ if preemption.has_claims && claims_were_read(diagnosis) => format!("still not schedulable, {ours}"),

@@ -6,7 +6,7 @@ use super::cycle::Cycle;
 use super::filters::dynamic_resources;
 use super::message::{Tally, fit_error};
 use super::node::NodeId;
-use super::preemption::Outcome;
+use super::preemption::PreemptionOutcome;
 use super::state::State;
 use super::status::{Plugin, Reason, Status};
 use crate::snapshot::pod::Pod;
@@ -35,7 +35,7 @@ impl Nowhere {
             return None;
         }
         let p = cycle.preempt(&d);
-        if p.outcome == Outcome::Found {
+        if p.outcome == PreemptionOutcome::Found {
             return None;
         }
         let answers = d.failures.iter().chain(&p.failures);
@@ -57,7 +57,7 @@ impl Nowhere {
     pub fn still_holds(&self, state: &State, pod: &Arc<Pod>) -> bool {
         let mut cycle = Cycle::new(state, pod);
         let d = cycle.diagnose_some(self.asked_again(state));
-        d.rejection.is_none() && d.fits.is_empty() && cycle.preempt(&d).outcome != Outcome::Found
+        d.rejection.is_none() && d.fits.is_empty() && cycle.preempt(&d).outcome != PreemptionOutcome::Found
     }
 
     /// The first sentence of what the scheduler would write in such a state. `first` is the pod's cycle over the state
@@ -159,7 +159,7 @@ mod tests {
             let mut first = Cycle::new(&state, &p);
             let Some(nowhere) = Nowhere::new(&mut first) else { return Ok(()) };
             let d = now.diagnose(&p);
-            let none = d.fits.is_empty() && now.preempt(&p, &d).outcome != Outcome::Found;
+            let none = d.fits.is_empty() && now.preempt(&p, &d).outcome != PreemptionOutcome::Found;
             prop_assert_eq!(nowhere.still_holds(&now, &p), none);
             if none {
                 prop_assert_eq!(nowhere.words(&mut first, &now, &p), first_sentence(&d));

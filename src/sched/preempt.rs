@@ -6,7 +6,7 @@ use super::diagnosis::Diagnosis;
 use super::filters::dynamic_resources;
 use super::message;
 use super::node::{NodeId, NodeInfo, PodInfo};
-use super::preemption::{Candidate, Outcome, Preemption};
+use super::preemption::{Candidate, Preemption, PreemptionOutcome};
 use super::state::State;
 use super::status::{Plugin, Reason, Status};
 use super::victims::{self, Victims};
@@ -40,14 +40,14 @@ impl Cycle<'_> {
         let has_claims = dynamic_resources::has_claims(&self.incoming);
         let told = |outcome, words: &str| Preemption::new(outcome, words, has_claims);
         if diagnosis.total == 0 || !diagnosis.fits.is_empty() || !message::reached_claims(diagnosis) {
-            return told(Outcome::NotTried, "");
+            return told(PreemptionOutcome::NotTried, "");
         }
         if let Some(words) = self.not_eligible(&pod, diagnosis) {
-            return told(Outcome::NotEligible, words);
+            return told(PreemptionOutcome::NotEligible, words);
         }
         let mut p = self.dry_run(diagnosis, has_claims);
         if p.candidates.is_empty() {
-            p.outcome = Outcome::NothingHelps;
+            p.outcome = PreemptionOutcome::NothingHelps;
             let absent = diagnosis.total - p.failures.len();
             let tried = message::Tally::new(p.failures.iter().map(|(_, s)| s));
             p.message = message::fit_error(diagnosis.total, tried, absent, Some(NOT_HELPFUL));
@@ -83,7 +83,7 @@ impl Cycle<'_> {
     /// Tries every node whose refusal fewer pods could change. Mirrors `DryRunPreemption`: upstream starts at a random
     /// node and stops once it has found 100 candidates or a tenth of the nodes, one of them without violations.
     fn dry_run(&mut self, diagnosis: &Diagnosis, has_claims: bool) -> Preemption {
-        let mut p = Preemption::new(Outcome::Found, "", has_claims);
+        let mut p = Preemption::new(PreemptionOutcome::Found, "", has_claims);
         let potential: Vec<NodeId> =
             diagnosis.failures.iter().filter(|(_, s)| s.resolvable).map(|(id, _)| *id).collect();
         let wanted = (potential.len() / 10).max(100);

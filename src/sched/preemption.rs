@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// What came of preemption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PreemptionOutcome {
     /// The pod fits somewhere, or there is no node at all, or it was refused before nodes were looked at.
     NotTried,
     /// The pod may not preempt now.
@@ -32,7 +32,7 @@ pub struct Candidate {
 #[derive(Debug, Clone)]
 pub struct Preemption {
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: PreemptionOutcome,
     /// The scheduler's words after `preemption: `.
     pub message: String,
     /// Nodes that can be made to fit, in order of their numbers.
@@ -50,7 +50,7 @@ pub struct Preemption {
 }
 
 impl Preemption {
-    pub(super) fn new(outcome: Outcome, message: impl Into<String>, has_claims: bool) -> Self {
+    pub(super) fn new(outcome: PreemptionOutcome, message: impl Into<String>, has_claims: bool) -> Self {
         Self {
             outcome,
             message: message.into(),

@@ -1,6 +1,6 @@
 //! Builds a snapshot item by item: each is decoded, interned and let go.
 
-use super::coverage::{Coverage, Outcome};
+use super::coverage::{Coverage, ReadOutcome};
 use super::custom::Custom;
 use super::header::Header;
 use super::intern::Str;
@@ -54,13 +54,13 @@ impl Builder {
             }
             Recognised::EventsV1Event => {
                 let event: events_v1::Event = item.decode_json()?;
-                self.coverage.note(Kind::Event, Outcome::Read);
+                self.coverage.note(Kind::Event, ReadOutcome::Read);
                 self.tables.events.push(Arc::new(Event::from(event).keep(&mut self.reader)?));
                 Ok(())
             }
             Recognised::OtherVersion(kind) => {
                 let words = format!("the input has it as {}, which is not read", head.api_version);
-                self.coverage.note(kind, Outcome::Failed(words));
+                self.coverage.note(kind, ReadOutcome::Failed(words));
                 Ok(())
             }
             Recognised::Unknown => self.add_custom(&head, item),
@@ -72,7 +72,7 @@ impl Builder {
     /// # Errors
     /// A field of it cannot be read.
     pub fn add(&mut self, kind: Kind, item: Item<'_>) -> Result<(), ItemError> {
-        self.coverage.note(kind, Outcome::Read);
+        self.coverage.note(kind, ReadOutcome::Read);
         self.tables.add(kind, item, &mut self.reader)
     }
 
@@ -116,7 +116,7 @@ impl Builder {
     }
 
     /// Notes what came of reading a kind.
-    pub fn note(&mut self, kind: Kind, outcome: Outcome) {
+    pub fn note(&mut self, kind: Kind, outcome: ReadOutcome) {
         self.coverage.note(kind, outcome);
     }
 

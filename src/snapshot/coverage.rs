@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// What came of reading a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ReadOutcome {
     /// All of it was read (perhaps there is none).
     Read,
     /// The input has none, and does not say that it looked; or the server does not serve the kind.
@@ -18,12 +18,12 @@ pub enum Outcome {
 
 /// What came of reading each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Coverage(BTreeMap<Kind, Outcome>);
+pub struct Coverage(BTreeMap<Kind, ReadOutcome>);
 
 impl Coverage {
     /// Notes an outcome. A failure stays, whatever else is read of the kind.
-    pub fn note(&mut self, kind: Kind, outcome: Outcome) {
-        let worse = |o: &Outcome| matches!(o, Outcome::Failed(_) | Outcome::Forbidden(_));
+    pub fn note(&mut self, kind: Kind, outcome: ReadOutcome) {
+        let worse = |o: &ReadOutcome| matches!(o, ReadOutcome::Failed(_) | ReadOutcome::Forbidden(_));
         match self.0.get(&kind) {
             Some(known) if worse(known) && !worse(&outcome) => {}
             _ => {
@@ -33,12 +33,12 @@ impl Coverage {
     }
 
     /// What came of reading a kind; absent where nothing was noted.
-    pub fn of(&self, kind: Kind) -> &Outcome {
-        self.0.get(&kind).unwrap_or(&Outcome::Absent)
+    pub fn of(&self, kind: Kind) -> &ReadOutcome {
+        self.0.get(&kind).unwrap_or(&ReadOutcome::Absent)
     }
 
     /// Whether all of a kind was read.
     pub fn has(&self, kind: Kind) -> bool {
-        *self.of(kind) == Outcome::Read
+        *self.of(kind) == ReadOutcome::Read
     }
 }

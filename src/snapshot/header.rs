@@ -1,6 +1,6 @@
 //! The first item of a file that `snapshot` wrote: when and from where it was read, and what was read.
 
-use super::coverage::Outcome;
+use super::coverage::ReadOutcome;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -33,12 +33,12 @@ pub struct HeaderRead {
 
 impl HeaderRead {
     /// What the file says of the resource.
-    pub(super) fn outcome(&self) -> Outcome {
+    pub(super) fn outcome(&self) -> ReadOutcome {
         match &*self.outcome {
-            "read" => Outcome::Read,
-            "forbidden" => Outcome::Forbidden("when the snapshot was written".to_owned()),
-            "absent" => Outcome::Absent,
-            _ => Outcome::Failed("when the snapshot was written".to_owned()),
+            "read" => ReadOutcome::Read,
+            "forbidden" => ReadOutcome::Forbidden("when the snapshot was written".to_owned()),
+            "absent" => ReadOutcome::Absent,
+            _ => ReadOutcome::Failed("when the snapshot was written".to_owned()),
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use kubectl_pdb::cluster::{Cluster, ConnectOptions, Event, ListRequest, Needs, Observer, Outcome, Silent};
-use kubectl_pdb::error::{Failure, Kind as FailureKind};
-use kubectl_pdb::snapshot::coverage::Outcome as Gap;
+use kubectl_pdb::cluster::{Cluster, ConnectOptions, ListEvent, ListOutcome, ListRequest, Needs, Observer, Silent};
+use kubectl_pdb::error::{Failure, FailureKind};
+use kubectl_pdb::snapshot::coverage::ReadOutcome as Gap;
 use kubectl_pdb::snapshot::workload::Scale;
 use kubectl_pdb::snapshot::{Kind, Snapshot};
 use serde_json::{Value, json};
@@ -34,11 +34,11 @@ fn pods(count: usize) -> Vec<Value> {
 }
 
 /// What a list gave: the names in it, after all restarts, and its outcome.
-fn read(cluster: &Cluster, requests: &[ListRequest]) -> Result<Vec<(Vec<String>, Outcome)>, Failure> {
+fn read(cluster: &Cluster, requests: &[ListRequest]) -> Result<Vec<(Vec<String>, ListOutcome)>, Failure> {
     let mut names = vec![Vec::new(); requests.len()];
     let outcomes = cluster.read_all(requests, |index, event| match event {
-        Event::Restart => names[index].clear(),
-        Event::Page(page) => {
+        ListEvent::Restart => names[index].clear(),
+        ListEvent::Page(page) => {
             let list: Value = serde_json::from_slice(&page.body).unwrap();
             let items = list["items"].as_array().unwrap();
             names[index].extend(items.iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()));
@@ -47,9 +47,9 @@ fn read(cluster: &Cluster, requests: &[ListRequest]) -> Result<Vec<(Vec<String>,
     Ok(names.into_iter().zip(outcomes).collect())
 }
 
-fn pages(outcome: &Outcome) -> u32 {
+fn pages(outcome: &ListOutcome) -> u32 {
     match outcome {
-        Outcome::Read { pages, .. } => *pages,
+        ListOutcome::Read { pages, .. } => *pages,
         other => panic!("{other:?}"),
     }
 }
@@ -89,7 +89,7 @@ fn a_list_that_expires_is_read_anew() {
     let endless = (0..9).flat_map(|_| [first.clone(), gone.clone()]);
     let api = FakeApi::new().list(NODES, "NodeList", vec![]).script(PODS, endless).start();
     let got = read(&connected(&api), &[ListRequest::new(PODS), ListRequest::new(NODES)]).unwrap();
-    assert!(matches!(&got[0].1, Outcome::Failed { message } if message.contains("too old (410)")), "{:?}", got[0]);
+    assert!(matches!(&got[0].1, ListOutcome::Failed { message } if message.contains("too old (410)")), "{:?}", got[0]);
     assert_eq!(pages(&got[1].1), 1);
 }
 
@@ -108,11 +108,11 @@ fn what_concerns_one_list_leaves_the_others() {
     let paths = [PODS, NODES, "/api/v1/none", "/bad", "/page", "/junk", "/pod"];
     let got = read(&connected(&api), &paths.map(ListRequest::new)).unwrap();
     assert_eq!(got[0].0, ["p0"]);
-    assert_eq!(got[1].1, Outcome::Forbidden { message: "dev may not list nodes in the whole cluster".into() });
-    assert_eq!(got[2].1, Outcome::Absent);
-    assert_eq!(got[3].1, Outcome::Failed { message: "etcd is away (500)".into() });
+    assert_eq!(got[1].1, ListOutcome::Forbidden { message: "dev may not list nodes in the whole cluster".into() });
+    assert_eq!(got[2].1, ListOutcome::Absent);
+    assert_eq!(got[3].1, ListOutcome::Failed { message: "etcd is away (500)".into() });
     for (index, words) in [(4, "neither JSON nor protobuf"), (5, "EOF while parsing"), (6, "its kind is \"Pod\"")] {
-        let Outcome::Failed { message } = &got[index].1 else { panic!("{:?}", got[index]) };
+        let ListOutcome::Failed { message } = &got[index].1 else { panic!("{:?}", got[index]) };
         assert!(message.starts_with("the answer is no list: ") && message.contains(words), "{message}");
     }
 }
@@ -147,7 +147,7 @@ fn a_server_that_stays_busy_is_given_up() {
     let busy = Reply::status(429, "TooManyRequests", "too many requests").header("Retry-After", "0");
     let api = FakeApi::new().always(PODS, busy).start();
     let got = read(&connected(&api), &[ListRequest::new(PODS)]).unwrap();
-    assert_eq!(got[0].1, Outcome::Failed { message: "too many requests (429)".into() });
+    assert_eq!(got[0].1, ListOutcome::Failed { message: "too many requests (429)".into() });
     assert_eq!(api.asked().len(), 5);
 }
 
@@ -159,7 +159,7 @@ fn a_request_that_takes_too_long_is_given_up() {
     let cluster = Cluster::connect(&options, Silent).unwrap();
     let started = Instant::now();
     let got = read(&cluster, &[ListRequest::new(PODS)]).unwrap();
-    assert_eq!(got[0].1, Outcome::Failed { message: "no whole answer within 0.05 s (--request-timeout)".into() });
+    assert_eq!(got[0].1, ListOutcome::Failed { message: "no whole answer within 0.05 s (--request-timeout)".into() });
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
@@ -208,12 +208,12 @@ fn single_objects_and_what_a_group_has() {
     assert_eq!(cluster.version().unwrap().as_deref(), Some("v1.36.3"));
     let kinds = cluster.discover("example.com/v1").unwrap().unwrap();
     assert_eq!((kinds.len(), kinds[0].plural.as_str(), kinds[0].has_scale), (1, "widgets", true));
-    assert_eq!(cluster.discover("gone.example.com/v1").unwrap(), Err(Outcome::Absent));
+    assert_eq!(cluster.discover("gone.example.com/v1").unwrap(), Err(ListOutcome::Absent));
     let base = "/apis/example.com/v1/namespaces/a/widgets";
     let got = cluster.get_all(&[format!("{base}/p0/scale"), format!("{base}/p9/scale"), format!("{base}/p0")]).unwrap();
     let scale: Value = serde_json::from_slice(got[0].as_ref().unwrap()).unwrap();
     assert_eq!(scale["spec"]["replicas"], 3);
-    assert_eq!(got[1], Err(Outcome::Absent));
+    assert_eq!(got[1], Err(ListOutcome::Absent));
     assert!(got[2].is_ok());
 }
 

@@ -99,7 +99,7 @@ fn a_name_that_is_not_there_is_refused_with_those_that_are() {
     ];
     for (line, message, hint) in rows {
         let failure = resolved(&machine(), line).err().unwrap();
-        assert_eq!((failure.kind, failure.to_string().as_str()), (Kind::Usage, message), "{line}");
+        assert_eq!((failure.kind, failure.to_string().as_str()), (FailureKind::Usage, message), "{line}");
         assert!(failure.hint.clone().unwrap().starts_with(hint), "{line}: {:?}", failure.hint);
     }
     let host = Fake::default().with_file("/home/me/.kube/config", "current-context: gone");
@@ -110,9 +110,9 @@ fn a_name_that_is_not_there_is_refused_with_those_that_are() {
 
 #[test]
 fn nobody_and_plain_http_are_anonymous() {
-    assert_eq!(target(&machine(), "--context nobody").credentials, Source::Nothing);
+    assert_eq!(target(&machine(), "--context nobody").credentials, CredentialSource::Nothing);
     let got = target(&machine(), "--context plain --token t --as boss");
-    assert_eq!(got.credentials, Source::Nothing);
+    assert_eq!(got.credentials, CredentialSource::Nothing);
     assert_eq!((&auth(&got)["token"], &auth(&got)["as"]), (&serde_json::Value::Null, &"boss".into()));
 }
 
@@ -154,7 +154,7 @@ fn servers_as_client_go_reads_them() {
 #[test]
 fn no_cluster_says_where_was_looked() {
     let failure = resolved(&Fake::default(), "").err().unwrap();
-    assert_eq!((failure.kind, failure.to_string().as_str()), (Kind::NoCluster, "no cluster is configured"));
+    assert_eq!((failure.kind, failure.to_string().as_str()), (FailureKind::NoCluster, "no cluster is configured"));
     assert!(failure.hint.unwrap().starts_with("looked into /home/me/.kube/config (absent). Point $KUBECONFIG"));
     let failure = resolved(&machine(), "--context empty").err().unwrap();
     assert_eq!(failure.to_string(), "the context \"empty\" leads to no server");

@@ -13,7 +13,7 @@ pub mod volumes;
 use super::facts::Facts;
 use super::{autoscaler, node_pools};
 use crate::finding::{Code, Finding};
-use crate::sched::preemption::Outcome;
+use crate::sched::preemption::PreemptionOutcome;
 
 /// The findings for a pod that has no node: what refuses it, most nodes first, then what preemption does about it.
 pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {
@@ -36,7 +36,7 @@ pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {
     }
     all.extend(node_pools::finding(f));
     all.extend(why.iter().cloned());
-    if f.preemption.outcome == Outcome::Found {
+    if f.preemption.outcome == PreemptionOutcome::Found {
         all.extend(preemption::consequences(f));
     }
     all

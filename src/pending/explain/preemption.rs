@@ -6,7 +6,7 @@ use crate::pending::facts::{Facts, some, some_nodes};
 use crate::sched::cycle::Cycle;
 use crate::sched::node::{NodeInfo, PodInfo};
 use crate::sched::preempt::NEVER;
-use crate::sched::preemption::Outcome;
+use crate::sched::preemption::PreemptionOutcome;
 use crate::sched::{NodeId, Plugin, Reason, Status};
 use crate::snapshot::budget::Budget;
 use crate::snapshot::pod::Pod;
@@ -17,10 +17,10 @@ use std::sync::Arc;
 pub fn why(f: &Facts<'_>) -> Vec<Finding> {
     let p = f.preemption;
     match p.outcome {
-        Outcome::NotTried | Outcome::Found => Vec::new(),
-        Outcome::NotEligible if p.message == NEVER => vec![policy_never(f)],
-        Outcome::NotEligible => nomination::waiting(f),
-        Outcome::NothingHelps => {
+        PreemptionOutcome::NotTried | PreemptionOutcome::Found => Vec::new(),
+        PreemptionOutcome::NotEligible if p.message == NEVER => vec![policy_never(f)],
+        PreemptionOutcome::NotEligible => nomination::waiting(f),
+        PreemptionOutcome::NothingHelps => {
             let mut all: Vec<Finding> = [nothing_lower(f), unresolvable(f)].into_iter().flatten().collect();
             all.extend(not_enough(f));
             all.extend(nomination::of_others(f));

@@ -12,7 +12,7 @@ mod not_ready;
 pub use not_ready::{NotReady, Prospect};
 
 use super::age::age;
-use super::coverage::Outcome;
+use super::coverage::ReadOutcome;
 use super::pod::{Pod, Truth};
 use super::{Kind, Snapshot};
 use jiff::SignedDuration;
@@ -75,7 +75,7 @@ fn without_node(pod: &Pod) -> NotReady {
 /// A node that does not answer, or is gone.
 fn node_at_fault(snapshot: &Snapshot, name: &str) -> Option<NotReady> {
     let Some(node) = snapshot.nodes.named("", name) else {
-        let gone = *snapshot.coverage.of(Kind::Node) == Outcome::Read;
+        let gone = *snapshot.coverage.of(Kind::Node) == ReadOutcome::Read;
         let text = || format!("node {name} does not exist; the pod garbage collector deletes the pod");
         return gone.then(|| NotReady::new(Prospect::Terminating, "NodeLost", text()));
     };
