@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
 use super::client::{Client, Refusal, Reply};
-use super::discovery::{self, Resource, group_path};
+use super::discovery::{self, Resource};
 use super::environment::System;
 use super::explain::Endpoint;
 use super::list::{self, JSON, ListEvent, ListOutcome, ListRequest};
@@ -161,14 +161,6 @@ impl Cluster {
         let gets = stream::iter(paths).map(|path| self.client.get(path, JSON, observer));
         let all = gets.buffered(GETS_AT_ONCE).map_ok(got).try_collect();
         self.runtime.block_on(list::ticking(all, observer))
-    }
-
-    /// The kinds of a group and version (`v1`, `apps/v1`), or what became of the question.
-    ///
-    /// # Errors
-    /// As [`Cluster::get`].
-    pub fn discover(&self, api_version: &str) -> Result<Result<Vec<Resource>, ListOutcome>> {
-        Ok(resources(self.get(&group_path(api_version))?))
     }
 
     /// Reads lists, a few at once and in pages. `on_event` is called on this thread with the number of the request

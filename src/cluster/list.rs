@@ -40,7 +40,6 @@ pub const PROTOBUF_METADATA: &str = "application/vnd.kubernetes.protobuf;as=Part
 pub struct ListRequest {
     path: String,
     accept: &'static str,
-    labels: String,
     fields: String,
 }
 
@@ -48,20 +47,13 @@ impl ListRequest {
     /// The list at `path`, like `/apis/policy/v1/namespaces/shop/poddisruptionbudgets`, in JSON.
     #[must_use]
     pub fn new(path: impl Into<String>) -> Self {
-        Self { path: path.into(), accept: JSON, labels: String::new(), fields: String::new() }
+        Self { path: path.into(), accept: JSON, fields: String::new() }
     }
 
     /// The encodings to ask for.
     #[must_use]
     pub fn accept(mut self, accept: &'static str) -> Self {
         self.accept = accept;
-        self
-    }
-
-    /// Only what this label selector matches; empty is everything.
-    #[must_use]
-    pub fn labels(mut self, selector: impl Into<String>) -> Self {
-        self.labels = selector.into();
         self
     }
 
@@ -80,7 +72,7 @@ impl ListRequest {
     fn page(&self, token: &str) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("limit", &PAGE.to_string());
-        let more = [("labelSelector", &*self.labels), ("fieldSelector", &self.fields), ("continue", token)];
+        let more = [("fieldSelector", &*self.fields), ("continue", token)];
         query.extend_pairs(more.iter().filter(|(_, value)| !value.is_empty()));
         format!("{}?{}", self.path, query.finish())
     }
@@ -289,10 +281,10 @@ mod tests {
 
     #[test]
     fn the_query_of_a_page() {
-        let request = ListRequest::new("/api/v1/pods").labels("app in (a,b)").fields("spec.nodeName=n-1");
+        let request = ListRequest::new("/api/v1/pods").fields("spec.nodeName=n-1");
         assert_eq!(
             request.page("a/b=="),
-            "/api/v1/pods?limit=500&labelSelector=app+in+%28a%2Cb%29&fieldSelector=spec.nodeName%3Dn-1&continue=a%2Fb%3D%3D"
+            "/api/v1/pods?limit=500&fieldSelector=spec.nodeName%3Dn-1&continue=a%2Fb%3D%3D"
         );
         assert_eq!(ListRequest::new("/api/v1/pods").page(""), "/api/v1/pods?limit=500");
     }

@@ -28,7 +28,6 @@ mod status;
 mod target;
 
 pub use self::connection::{Cluster, Got};
-pub use self::discovery::Resource;
 pub use self::export::Export;
 pub use self::list::{ListEvent, ListOutcome, ListRequest, Page};
 pub use self::names::{configured, names, namespace};

@@ -7,9 +7,11 @@ use k8s_openapi::api::autoscaling::v1;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroupList;
 use serde::Deserialize;
 
-use super::discovery::group_path;
+use super::connection::{Cluster, Got};
+use super::discovery::{Resource, group_path};
+use super::list::Page;
 use super::list::{ListEvent, ListOutcome, ListRequest, PROTOBUF, PROTOBUF_METADATA};
-use super::{Cluster, Got, Page, Resource, pages};
+use super::pages;
 use crate::error::Result;
 use crate::snapshot::api_version;
 use crate::snapshot::builder::Builder;

@@ -13,7 +13,7 @@ use kube::config::AuthInfo;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
-use super::credentials::{self, Credentials, CredentialSource};
+use super::credentials::{self, CredentialSource, Credentials};
 use super::environment::Environment;
 use super::exec::ClusterInfo;
 use super::kubeconfig::{Cluster, Context, Kubeconfig, User};

@@ -4,12 +4,12 @@ pub mod completion;
 pub mod drain_plan;
 pub mod explain;
 pub mod man;
-pub mod names;
+mod names;
 pub mod schema;
 #[cfg(feature = "live")]
 pub mod snapshot;
 pub mod status;
-pub mod watch;
+mod watch;
 pub mod why_pending;
 
 use crate::error::{Failure, FailureKind, Result};

@@ -64,11 +64,6 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The table as text, coloured, each line ending in a newline.
     pub fn render(&self, screen: &Screen) -> String {
         let last = self.headers.len().saturating_sub(1);

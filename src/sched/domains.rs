@@ -38,11 +38,6 @@ impl Domains {
     pub fn len(&self) -> usize {
         self.values.len()
     }
-
-    /// Whether no node has the label.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
 }
 
 /// Domains by key, found when they are asked for first. Copies of a state share them, as labels do not change there.

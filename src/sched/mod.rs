@@ -9,28 +9,28 @@
 //! One filter a file, in [`filters`]; [`filters::ORDER`] joins them. What a profile adds to the defaults (added
 //! affinity, disabled plugins, extenders) cannot be seen from the API and is not mirrored: [`ASSUMED`] says so.
 
-pub mod catalogue;
-pub mod census;
-pub mod class;
-pub mod cycle;
-pub mod diagnosis;
-pub mod domains;
-pub mod filters;
-pub mod kin;
-pub mod message;
-pub mod node;
-pub mod nowhere;
-pub mod place;
-pub mod preempt;
-pub mod preemption;
-pub mod resources;
-pub mod search;
-pub mod state;
-pub mod status;
-pub mod terms;
+pub(crate) mod catalogue;
+pub(crate) mod census;
+pub(crate) mod class;
+pub(crate) mod cycle;
+pub(crate) mod diagnosis;
+pub(crate) mod domains;
+pub(crate) mod filters;
+pub(crate) mod kin;
+pub(crate) mod message;
+pub(crate) mod node;
+pub(crate) mod nowhere;
+pub(crate) mod place;
+pub(crate) mod preempt;
+pub(crate) mod preemption;
+pub(crate) mod resources;
+pub(crate) mod search;
+pub(crate) mod state;
+pub(crate) mod status;
+pub(crate) mod terms;
 #[cfg(test)]
-pub mod testing;
-pub mod victims;
+pub(crate) mod testing;
+pub(crate) mod victims;
 
 pub use diagnosis::Diagnosis;
 pub use node::NodeId;

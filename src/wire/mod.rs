@@ -8,22 +8,22 @@
 
 pub mod apps;
 pub mod core;
-pub mod crd;
-pub mod events;
-pub mod events_v1;
-pub mod item;
+pub(crate) mod crd;
+pub(crate) mod events;
+pub(crate) mod events_v1;
+pub(crate) mod item;
 mod macros;
-pub mod meta;
+pub(crate) mod meta;
 pub mod node;
-pub mod operators;
+pub(crate) mod operators;
 #[cfg(test)]
 pub(crate) mod oracle;
 pub mod pod;
 pub mod policy;
-pub mod quantity;
-pub mod resource;
-pub mod scalar;
-pub mod storage;
-pub mod time;
-pub mod type_meta;
-pub mod volume;
+pub(crate) mod quantity;
+pub(crate) mod resource;
+pub(crate) mod scalar;
+pub(crate) mod storage;
+pub(crate) mod time;
+pub(crate) mod type_meta;
+pub(crate) mod volume;
