@@ -1,16 +1,34 @@
 //! Budgets: what the disruption controller counts, what the eviction endpoint answers, and what that means.
+//!
+//! ```text
+//! Selection ─► Scope (pods, and workloads that make such pods)
+//!                │    expected, numbers: what the controller writes     evict: what the endpoint answers
+//!                │    ideal: what would be there if all were well
+//!                ▼
+//!          BudgetContext ─► rules (one a file, one ordered list) ─► verdict and causes
+//!                                                                     │   remedies: a change, and the rules again
+//!                                                                     ▼
+//!                                                                 Judgement
+//! ```
 
-pub mod causes;
+pub mod arithmetic;
+pub mod context;
 pub mod evict;
 pub mod expected;
+mod faulty;
 pub mod ideal;
+pub mod judgement;
 pub mod numbers;
 pub mod operators;
-pub mod remedies;
+mod remedies;
+mod rules;
+mod scope;
 pub mod selection;
 pub mod verdict;
 
+pub use context::CoveredPod;
 pub use evict::Eviction;
+pub use judgement::{Judgement, judge};
 pub use numbers::Numbers;
 pub use selection::Selection;
-pub use verdict::{Judgement, Verdict, judge};
+pub use verdict::Verdict;

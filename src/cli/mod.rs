@@ -35,7 +35,7 @@ Examples:
   kubectl pdb status -A --from cluster.json   ... to answer from, anywhere
 
 Exit status: 0 answered; 1 could not answer, bad usage included; 2 a node is blocked (drain-plan), or, with \
---exit-code, a budget is never or broken (status) or a pod stays Pending (why-pending); 3 nothing of that is known, \
+--exit-code, a budget is never, unhealthy or broken (status) or a pod stays Pending (why-pending); 3 nothing of that is known, \
 and something is unknown.";
 
 /// What kubectl drain, the eviction endpoint and the scheduler will say, before they say it.
@@ -59,12 +59,13 @@ pub enum Command {
     /// The numbers are worked out from the live pods, as the disruption controller
     /// does, and held against those that it last wrote. The verdict on a budget:
     ///
-    ///   allows    a pod may go now
-    ///   waits     none may go now, and time can cure it
-    ///   never     none may ever go, until somebody changes something
+    ///   allows     an eviction is allowed now
+    ///   waits      none is allowed now, and time can cure that
+    ///   unhealthy  none is allowed until broken pods are repaired
+    ///   never      none is ever allowed with the present rule and scale
     ///   unused     it selects no pods: it protects and blocks nothing
-    ///   broken    it cannot be used as written
-    ///   unknown   it could not be judged; never taken as good
+    ///   broken     it cannot be used as written
+    ///   unknown    it could not be judged; never taken as good
     #[command(alias = "st", verbatim_doc_comment)]
     Status(StatusArgs),
     /// What kubectl drain will meet on a node: what goes, what waits, what blocks it for ever

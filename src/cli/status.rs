@@ -11,11 +11,11 @@ Examples:
   kubectl pdb status -A                       every budget of the cluster
   kubectl pdb status web -n shop              one: its sum, its pods, its cures
   kubectl pdb status web -n shop --wait=10m   returns when it lets a pod go
-  kubectl pdb status -A --exit-code           2 if one never does or is broken
+  kubectl pdb status -A --exit-code           2: never, unhealthy, broken
   kubectl pdb status -A -o html > page.html   a page to hand on
   kubectl pdb status -A --from cluster.json   from a file, not from a cluster
 
-Exit status: 0 answered; 1 could not answer; with --exit-code also 2 (never or broken) and 3 (unknown).")]
+Exit status: 0 answered; 1 could not answer; with --exit-code also 2 (never, unhealthy or broken) and 3 (unknown).")]
 pub struct StatusArgs {
     /// The budgets to look at; without any, all of the namespace
     #[arg(value_name = "NAME")]
@@ -26,7 +26,7 @@ pub struct StatusArgs {
     /// Only budgets with these labels
     #[arg(long, short = 'l', value_name = "SELECTOR", value_parser = LabelSelector::parse)]
     pub selector: Option<LabelSelector>,
-    /// End with 2 when some budget never allows an eviction or is broken, with 3 when some is unknown
+    /// End with 2 when some budget is never, unhealthy or broken, with 3 when some is unknown
     #[arg(long)]
     pub exit_code: bool,
     /// How often.

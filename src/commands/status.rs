@@ -104,7 +104,7 @@ fn no_such_budget(snapshot: &Snapshot, ns: &str, name: &str) -> Failure {
 
 fn exit_status(judged: &[Judgement]) -> u8 {
     let any = |of: &[Verdict]| judged.iter().any(|j| of.contains(&j.verdict));
-    if any(&[Verdict::Never, Verdict::Broken]) {
+    if any(&[Verdict::Never, Verdict::Unhealthy, Verdict::Broken]) {
         2
     } else if any(&[Verdict::Unknown]) {
         3

@@ -29,6 +29,8 @@ pub enum Change {
     Scale(Arc<Workload>, i32),
     /// Sets how few pods an autoscaler may keep, and so how many its idle target has.
     MinReplicas(Arc<HorizontalPodAutoscaler>, i32),
+    /// Sets how many pods an autoscaler may make.
+    MaxReplicas(Arc<HorizontalPodAutoscaler>, i32),
     /// Makes every pod of a workload anew, in the way of its strategy. What comes of it takes time: an engine that needs
     /// it lets that time pass.
     Restart(Arc<Workload>),
@@ -69,12 +71,9 @@ impl Change {
             }
             Self::DeleteBudget(budget) => changed.budgets.remove(budget.meta.ns(), &budget.meta.name),
             Self::Scale(workload, replicas) => set_scale(&mut changed, workload, *replicas),
+            Self::MaxReplicas(autoscaler, ceiling) => set_bounds(&mut changed, autoscaler, None, Some(*ceiling)),
             Self::MinReplicas(autoscaler, floor) => {
-                let mut new = (**autoscaler).clone();
-                if let Some(spec) = &mut new.body.spec {
-                    spec.min_replicas = Some(*floor);
-                }
-                changed.horizontal_pod_autoscalers.put(Arc::new(new));
+                set_bounds(&mut changed, autoscaler, Some(*floor), None);
                 if let Some(target) = scale_target(snapshot, autoscaler)
                     && target.replicas().is_some_and(|now| now < *floor)
                 {
@@ -112,7 +111,8 @@ impl Change {
             Self::AlwaysAllow(b) => format!("set unhealthyPodEvictionPolicy AlwaysAllow on budget {}", b.meta.path()),
             Self::DeleteBudget(b) => format!("delete budget {}", b.meta.path()),
             Self::Scale(w, n) => format!("run {n} replicas of {} {}", w.kind, w.meta.path()),
-            Self::MinReplicas(a, n) => format!("set minReplicas {n} on HorizontalPodAutoscaler {}", a.meta.path()),
+            Self::MinReplicas(a, n) => bound_in_words(a, "min", *n),
+            Self::MaxReplicas(a, n) => bound_in_words(a, "max", *n),
             Self::Restart(w) => format!("restart {} {}", w.kind, w.meta.path()),
             Self::DeletePod(p) => format!("delete pod {}", p.meta.path()),
             Self::ForceDeletePod(p) => format!("delete pod {} without waiting for its kubelet", p.meta.path()),
@@ -132,7 +132,8 @@ impl Change {
             }
             Self::DeleteBudget(b) => one(b.meta.ns(), &["delete", "pdb", &b.meta.name]),
             Self::Scale(w, n) => one(w.meta.ns(), &["scale", &resource_name(w), &format!("--replicas={n}")]),
-            Self::MinReplicas(a, n) => vec![patch(kubectl, "hpa", &a.meta, &json!({"spec": {"minReplicas": n}}))],
+            Self::MinReplicas(a, n) => vec![bound(kubectl, a, "min", Some(*n))],
+            Self::MaxReplicas(a, n) => vec![bound(kubectl, a, "max", Some(*n))],
             Self::Restart(w) => {
                 let name = resource_name(w);
                 let line = |verb: &str| kubectl.line(w.meta.ns(), &["rollout", verb, &name]);
@@ -165,10 +166,8 @@ impl Change {
             Self::Scale(w, _) => {
                 kubectl.line(w.meta.ns(), &["scale", &resource_name(w), &format!("--replicas={}", w.replicas()?)])
             }
-            Self::MinReplicas(a, _) => {
-                let before = a.spec.as_ref().and_then(|s| s.min_replicas);
-                patch(kubectl, "hpa", &a.meta, &json!({"spec": {"minReplicas": before}}))
-            }
+            Self::MinReplicas(a, _) => bound(kubectl, a, "min", a.spec.as_ref().and_then(|s| s.min_replicas)),
+            Self::MaxReplicas(a, _) => bound(kubectl, a, "max", a.spec.as_ref().and_then(|s| s.max_replicas)),
             Self::Restart(_) | Self::DeletePod(_) | Self::ForceDeletePod(_) => return None,
             Self::Cordon(n) => kubectl.line("", &["uncordon", &n.meta.name]),
             Self::Uncordon(n) => kubectl.line("", &["cordon", &n.meta.name]),
@@ -183,6 +182,7 @@ impl Change {
             Self::AlwaysAllow(_) => "pods that are not Ready are evicted although too few are healthy".to_owned(),
             Self::DeleteBudget(_) => "nothing limits evictions of its pods until the budget is back".to_owned(),
             Self::Scale(..) | Self::MinReplicas(..) => "more pods use more resources".to_owned(),
+            Self::MaxReplicas(..) => "more pods use more resources under load".to_owned(),
             Self::Restart(w) => format!("every pod of {} {} is replaced", w.kind, w.meta.path()),
             Self::DeletePod(p) => format!("{} is down until its new pod is Ready", p.meta.name),
             Self::ForceDeletePod(_) => {
@@ -202,7 +202,9 @@ impl Change {
         match self {
             Self::SetRule(b, _) | Self::AlwaysAllow(b) | Self::DeleteBudget(b) => manager(&b.meta),
             Self::Scale(w, _) => manager(&w.meta),
-            Self::MinReplicas(a, _) => manager(&a.meta),
+            // What KEDA writes is changed where KEDA reads it.
+            Self::MinReplicas(a, _) | Self::MaxReplicas(a, _) if scaled_object(a).is_some() => None,
+            Self::MinReplicas(a, _) | Self::MaxReplicas(a, _) => manager(&a.meta),
             // A restart changes an annotation that nobody keeps; nodes and pods are nobody's.
             Self::Restart(_)
             | Self::DeletePod(_)
@@ -218,6 +220,39 @@ impl Change {
 pub fn scale_target<'a>(snapshot: &'a Snapshot, autoscaler: &HorizontalPodAutoscaler) -> Option<&'a Arc<Workload>> {
     let target = autoscaler.spec.as_ref()?.scale_target_ref.as_ref()?;
     snapshot.workload(&target.kind, autoscaler.meta.ns(), &target.name)
+}
+
+/// The ScaledObject for which KEDA makes and keeps an autoscaler: a patch of the autoscaler itself is reverted.
+fn scaled_object(autoscaler: &HorizontalPodAutoscaler) -> Option<&str> {
+    let owner = autoscaler.meta.controller.as_ref()?;
+    (&*owner.kind == "ScaledObject" && &*owner.group == "keda.sh").then_some(&*owner.name)
+}
+
+/// `min` or `max` and a number, set where they are kept.
+fn bound_in_words(a: &HorizontalPodAutoscaler, which: &str, n: i32) -> String {
+    match scaled_object(a) {
+        Some(name) => format!("set {which}ReplicaCount {n} on ScaledObject {}/{name}", a.meta.ns()),
+        None => format!("set {which}Replicas {n} on HorizontalPodAutoscaler {}", a.meta.path()),
+    }
+}
+
+fn bound(kubectl: &Kubectl, a: &HorizontalPodAutoscaler, which: &str, n: Option<i32>) -> String {
+    let (resource, name, field) = match scaled_object(a) {
+        Some(name) => ("scaledobject", name, format!("{which}ReplicaCount")),
+        None => ("hpa", &*a.meta.name, format!("{which}Replicas")),
+    };
+    let patch = json!({"spec": {field: n}}).to_string();
+    kubectl.line(a.meta.ns(), &["patch", resource, name, "--type=merge", "-p", &patch])
+}
+
+fn set_bounds(snapshot: &mut Snapshot, a: &HorizontalPodAutoscaler, min: Option<i32>, max: Option<i32>) {
+    let Some(known) = snapshot.horizontal_pod_autoscalers.named(a.meta.ns(), &a.meta.name) else { return };
+    let mut new = (**known).clone();
+    if let Some(spec) = &mut new.body.spec {
+        spec.min_replicas = min.or(spec.min_replicas);
+        spec.max_replicas = max.or(spec.max_replicas);
+    }
+    snapshot.horizontal_pod_autoscalers.put(Arc::new(new));
 }
 
 /// Sets the scale of a workload; a Deployment hands a change on to the ReplicaSet that has most of its pods.

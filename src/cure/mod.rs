@@ -17,9 +17,11 @@ pub use managed::manager;
 
 use crate::shell::Kubectl;
 use crate::snapshot::Snapshot;
+use crate::snapshot::workload::Workload;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Something that can be done.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -115,6 +117,18 @@ impl<const N: usize> From<[Change; N]> for Cure {
 }
 
 impl Cure {
+    /// Sets how many pods a workload has: on the autoscaler that holds their number, where there is one, whose ceiling is
+    /// raised where the API would refuse the floor.
+    pub fn replicas(snapshot: &Snapshot, workload: &Arc<Workload>, count: i32) -> Self {
+        let change = Change::replicas(snapshot, workload, count);
+        let ceiling = match &change {
+            Change::MinReplicas(a, _) => a.spec.as_ref().and_then(|s| s.max_replicas).map(|max| (a.clone(), max)),
+            _ => None,
+        };
+        let raised = ceiling.filter(|(_, max)| *max < count).map(|(a, _)| Change::MaxReplicas(a, count));
+        Self { changes: raised.into_iter().chain([change]).collect(), ..Self::default() }
+    }
+
     /// With words of its own instead of those of its changes.
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {
@@ -289,6 +303,49 @@ mod tests {
             let changed = change.apply(&s);
             let scale = |kind: &str, name: &str| changed.workload(kind, "shop", name).unwrap().replicas();
             assert_eq!((scale("Deployment", "web"), scale("ReplicaSet", "web-1")), (Some(2), Some(2)), "{title}");
+        }
+    }
+
+    #[test]
+    fn a_floor_above_the_ceiling_raises_it_and_keda_is_told_itself() {
+        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+        let hpa = || {
+            object("autoscaling/v2", "HorizontalPodAutoscaler", "shop/web")
+                .spec(json!({"minReplicas": 1, "maxReplicas": 3, "scaleTargetRef": target}))
+        };
+        let patch = |what: &str, name: &str, field: &str, n: i32| {
+            format!(r#"kubectl patch {what} {name} --type=merge -p '{{"spec":{{"{field}":{n}}}}}' -n shop"#)
+        };
+        for (title, autoscaler, count, commands, undos) in [
+            (
+                "below",
+                hpa(),
+                3,
+                vec![patch("hpa", "web", "minReplicas", 3)],
+                vec![patch("hpa", "web", "minReplicas", 1)],
+            ),
+            (
+                "above",
+                hpa(),
+                5,
+                vec![patch("hpa", "web", "maxReplicas", 5), patch("hpa", "web", "minReplicas", 5)],
+                vec![patch("hpa", "web", "minReplicas", 1), patch("hpa", "web", "maxReplicas", 3)],
+            ),
+            (
+                "of KEDA",
+                hpa().owned_by("keda.sh/v1alpha1", "ScaledObject/load"),
+                3,
+                vec![patch("scaledobject", "load", "minReplicaCount", 3)],
+                vec![patch("scaledobject", "load", "minReplicaCount", 1)],
+            ),
+        ] {
+            let s = cluster().add(deployment("shop/web").on(&["n1"])).add(autoscaler).snapshot();
+            let cure = Cure::replicas(&s, s.workload("Deployment", "shop", "web").unwrap(), count);
+            let changed = cure.apply(&s);
+            let spec = changed.horizontal_pod_autoscalers[0].spec.as_ref().unwrap();
+            assert_eq!((spec.min_replicas, spec.max_replicas), (Some(count), Some(count.max(3))), "{title}");
+            let remedy = cure.untried(&s);
+            assert_eq!((remedy.commands(), remedy.undos()), (&commands[..], &undos[..]), "{title}: {}", remedy.text);
         }
     }
 

@@ -4,7 +4,7 @@ use super::Screen;
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
-use crate::budget::verdict::arithmetic;
+use crate::budget::arithmetic::arithmetic;
 use crate::budget::{Judgement, Verdict};
 use crate::finding::Code;
 use crate::report::Document;
@@ -110,6 +110,7 @@ fn summary(snapshot: &Snapshot, judged: &[Judgement], screen: &Screen) -> String
         (Verdict::Never, "can never allow an eviction as things are", ""),
         (Verdict::Broken, "cannot be used as written", ""),
         (Verdict::Unknown, "could not be judged", ""),
+        (Verdict::Unhealthy, "held by broken pods", ""),
         (Verdict::Waits, "wait", "waits"),
         (Verdict::Unused, "select no pods", "selects no pods"),
     ];
@@ -148,8 +149,12 @@ fn reasons(judged: &[Judgement], screen: &Screen) -> String {
     let mut out = "\n".to_owned();
     for j in bad.iter().take(MOST_REASONS) {
         let word = j.verdict.as_str();
-        let rest = wrap(&safe(&format!("{}: {}", j.budget.meta.path(), why(j))), screen.prose_width(), 9);
-        out.push_str(&format!("{}{} {rest}\n", paint(word, Tone::of_verdict(word)), " ".repeat(8 - word.len())));
+        let rest = wrap(&safe(&format!("{}: {}", j.budget.meta.path(), why(j))), screen.prose_width(), 10);
+        out.push_str(&format!(
+            "{}{} {rest}\n",
+            paint(word, Tone::of_verdict(word)),
+            " ".repeat(9usize.saturating_sub(word.len()))
+        ));
     }
     if bad.len() > MOST_REASONS {
         out.push_str(&format!(
@@ -165,9 +170,10 @@ fn order(verdict: Verdict) -> u8 {
         Verdict::Never => 0,
         Verdict::Broken => 1,
         Verdict::Unknown => 2,
-        Verdict::Waits => 3,
-        Verdict::Unused => 4,
-        Verdict::Allows => 5,
+        Verdict::Unhealthy => 3,
+        Verdict::Waits => 4,
+        Verdict::Unused => 5,
+        Verdict::Allows => 6,
     }
 }
 
@@ -178,11 +184,14 @@ fn headline(j: &Judgement) -> String {
     let disruptions = if n == 1 { "1 disruption".to_owned() } else { format!("{n} disruptions") };
     match j.verdict {
         Verdict::Allows => format!("{path} allows {disruptions} now."),
-        Verdict::Waits => format!("{path} allows 0 disruptions now, and will allow some once its pods are well."),
-        Verdict::Never => format!("{path} allows 0 disruptions, and never will as things are."),
+        Verdict::Waits => format!("{path} allows 0 disruptions now; more once its pods are Ready."),
+        Verdict::Unhealthy => format!("{path} allows 0 disruptions until its broken pods are repaired."),
+        Verdict::Never => format!("{path} never allows a disruption with the present rule and scale."),
         Verdict::Unused => format!("{path} selects no pods: it protects and blocks nothing."),
         Verdict::Broken => format!("{path} cannot be used as it is written: evictions under it fail."),
-        Verdict::Unknown => format!("{path} could not be judged."),
+        Verdict::Unknown => {
+            format!("{path} could not be judged, or is not yet processed by the disruption controller.")
+        }
     }
 }
 

@@ -186,6 +186,7 @@ wire! {
         backoff_limit: i32 = 7,
         suspend: bool = 10,
         template: msg(PodTemplateSpec) = 6,
+        ttl_seconds_after_finished: i32 = 8,
         pod_replacement_policy: opt_str = 14,
         pod_failure_policy: msg(PodFailurePolicy) = 11,
         selector: msg(LabelSelector) = 4,

@@ -41,7 +41,7 @@ fn a_page_needs_nothing_but_itself() {
 fn what_blocks_stands_first() {
     let status = &pages()[0];
     let at = |verdict: &str| status.find(&format!("\">{verdict}</span>")).unwrap();
-    assert!(at("never") < at("broken") && at("broken") < at("waits") && at("waits") < at("allows"));
+    assert!(at("never") < at("broken") && at("broken") < at("unhealthy") && at("unhealthy") < at("allows"));
     let plan = &pages()[1];
     assert!(plan.find("Not before it is cured").unwrap() < plan.find(">Round 1<").unwrap());
 }

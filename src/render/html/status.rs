@@ -15,6 +15,7 @@ const ORDER: &[(Verdict, &str)] = &[
     (Verdict::Never, "never"),
     (Verdict::Broken, "broken"),
     (Verdict::Unknown, "unknown"),
+    (Verdict::Unhealthy, "unhealthy"),
     (Verdict::Waits, "waits"),
     (Verdict::Unused, "unused"),
     (Verdict::Allows, "allows"),

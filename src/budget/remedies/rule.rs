@@ -1,0 +1,52 @@
+//! Another rule, or more pods: what lets a budget that allows nothing allow one eviction.
+
+use super::pods;
+use super::promise::allows;
+use crate::budget::context::BudgetContext;
+use crate::cure::{Change, Cure, Remedy};
+use crate::snapshot::budget::Rule;
+use crate::wire::scalar::IntOrString;
+
+/// What to do about a rule that never allows anything, least first.
+pub(super) fn zero_by_rule(b: &BudgetContext<'_>) -> Vec<Remedy> {
+    // maxUnavailable 0 over one pod is how the documentation says "ask me first".
+    let zero = |v: &IntOrString| v.percent().map_or(v.int == 0, |p| p == Ok(0));
+    let asks_first = matches!(&b.budget.rule, Rule::MaxUnavailable(v) if zero(v));
+    let alone = asks_first && b.ideal.healthy == 1;
+    let lasting: Vec<Remedy> = less_strict(b).into_iter().chain(more_pods(b)).collect();
+    let last = !alone && (asks_first || lasting.is_empty());
+    let mut all: Vec<Remedy> = pods::always_allow(b).into_iter().collect();
+    all.extend(alone.then(|| for_once(b)).flatten());
+    all.extend(lasting);
+    all.extend(last.then(|| for_once(b)).flatten());
+    all
+}
+
+/// A rule that allows one: maxUnavailable 1, or where owners have no scale the integer that leaves one over.
+pub(super) fn less_strict(b: &BudgetContext<'_>) -> Option<Remedy> {
+    let one = Rule::MaxUnavailable(IntOrString::int(1));
+    let less = Rule::MinAvailable(IntOrString::int(i32::try_from(b.ideal.healthy - 1).unwrap_or(0).max(0)));
+    let mut cures = [one, less].into_iter().filter(|rule| *rule != b.budget.rule).map(|rule| {
+        let cure = Cure::from(Change::SetRule(b.budget.clone(), rule));
+        let down = "the only pod can be evicted: the service is down until a new pod is Ready";
+        if b.ideal.healthy <= 1 { cure.risk(down) } else { cure }
+    });
+    cures.find_map(|cure| cure.tried(b.snapshot, |changed| allows(b, changed)))
+}
+
+/// The smallest number of replicas at which the rule allows one.
+fn more_pods(b: &BudgetContext<'_>) -> Option<Remedy> {
+    let more = b.ideal.enough_more(&b.budget)?;
+    let share = b.ideal.owners.iter().filter(|s| s.covered == i64::from(s.scale)).max_by_key(|s| s.scale)?;
+    let count = i32::try_from(i64::from(share.scale) + more).ok()?;
+    Cure::replicas(b.snapshot, &share.owner, count).tried(b.snapshot, |changed| allows(b, changed))
+}
+
+/// Taking the budget away for a maintenance, and putting it back.
+fn for_once(b: &BudgetContext<'_>) -> Option<Remedy> {
+    let text = format!(
+        "for one maintenance: ask the owner of the pods, delete budget {}, and create the budget again afterwards",
+        b.budget.meta.path()
+    );
+    Cure::from(Change::DeleteBudget(b.budget.clone())).text(text).tried(b.snapshot, |changed| allows(b, changed))
+}
