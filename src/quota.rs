@@ -142,8 +142,7 @@ fn applies(quota: &Object<ResourceQuota>, pod: &Pod) -> bool {
 
 fn in_scope(scope: &str, operator: &str, values: &[String], pod: &Pod) -> bool {
     match scope {
-        // Whether a pod has a deadline is not kept; pods that a drain meets for long have none.
-        "Terminating" => false,
+        "Terminating" => pod.spec.active_deadline.is_some(),
         "BestEffort" => is_best_effort(pod),
         "NotBestEffort" => !is_best_effort(pod),
         "CrossNamespacePodAffinity" => {
@@ -160,7 +159,7 @@ fn in_scope(scope: &str, operator: &str, values: &[String], pod: &Pod) -> bool {
                 _ => !class.is_empty(),
             }
         }
-        "NotTerminating" => true,
+        "NotTerminating" => pod.spec.active_deadline.is_none(),
         // Scopes of other kinds of objects.
         _ => false,
     }
@@ -229,4 +228,107 @@ fn has_default(snapshot: &Snapshot, pod: &Pod, resource: &str) -> bool {
         let defaults = item.default_.contains_key(name);
         item.type_ == "Container" && if limit { defaults } else { defaults || item.default_request.contains_key(name) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{cluster, find, merged, pod};
+    use serde_json::{Value, json};
+
+    /// Amounts of cpu and memory; empty for none.
+    fn of(cpu: &str, memory: &str) -> Value {
+        let pairs = [("cpu", cpu), ("memory", memory)].into_iter().filter(|(_, q)| !q.is_empty());
+        pairs.map(|(name, q)| (name.to_owned(), json!(q))).collect::<serde_json::Map<_, _>>().into()
+    }
+
+    fn container(requests: &Value, limits: &Value) -> Value {
+        json!({"name": "c", "resources": {"requests": requests, "limits": limits}})
+    }
+
+    #[test]
+    fn quotas_refuse_as_upstream() {
+        // After TestAdmitBelowQuotaLimit, TestAdmitExceedQuotaLimit, TestAdmitEnforceQuotaConstraints, TestPodConstraintsFunc
+        // and TestPodEvaluatorMatchingScopes.
+        let quota = |more: Value| {
+            let status = json!({"hard": {"cpu": "3", "memory": "100Gi", "pods": "5"}, "used": {"cpu": "1", "memory": "50Gi", "pods": "3"}});
+            let base = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "a"}, "spec": {}, "status": status});
+            merged(base, more)
+        };
+        let one = |requests: Value, limits: Value| json!({"containers": [container(&requests, &limits)]});
+        let full = json!({"status": {"used": {"pods": "5"}}});
+        let scoped = |scope: &str| quota(merged(full.clone(), json!({"spec": {"scopes": [scope]}})));
+        let classed = |operator: &str, values: &[&str]| {
+            let e = json!({"scopeName": "PriorityClass", "operator": operator, "values": values});
+            quota(merged(full.clone(), json!({"spec": {"scopeSelector": {"matchExpressions": [e]}}})))
+        };
+        let with_class = || merged(one(of("1", "1Gi"), none()), json!({"priorityClassName": "system-node-critical"}));
+        let with_deadline = || merged(one(of("1", "1Gi"), none()), json!({"activeDeadlineSeconds": 60}));
+        fn none() -> Value {
+            json!({})
+        }
+        let across = json!({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+            [{"labelSelector": {}, "namespaces": ["ns1"], "topologyKey": "zone"}]}}});
+        let limits_too =
+            || quota(json!({"status": {"hard": {"limits.memory": "200Gi"}, "used": {"limits.memory": "100Gi"}}}));
+        for (title, spec, quota, refused) in [
+            ("below", one(of("100m", "2Gi"), none()), quota(json!({})), false),
+            ("exceeds cpu", one(of("3", "2Gi"), none()), quota(json!({})), true),
+            ("exceeds pods", one(of("1", "2Gi"), none()), quota(full.clone()), true),
+            ("states no memory", one(of("1", ""), none()), quota(json!({})), true),
+            ("states no memory limit", one(of("100m", "2Gi"), of("200m", "")), limits_too(), true),
+            ("states a memory limit", one(of("100m", "2Gi"), of("200m", "4Gi")), limits_too(), false),
+            (
+                "an init container states none",
+                merged(one(of("1", "2Gi"), none()), json!({"initContainers": [container(&none(), &none())]})),
+                quota(json!({})),
+                true,
+            ),
+            (
+                "stated for the pod as a whole",
+                merged(one(none(), none()), json!({"resources": {"requests": of("1", "2Gi")}})),
+                quota(json!({})),
+                false,
+            ),
+            ("of pods without requests, which it is", one(none(), none()), scoped("BestEffort"), true),
+            ("of pods without requests, which it is not", one(of("1", "1Gi"), none()), scoped("BestEffort"), false),
+            (
+                "of pods with requests, which it is not",
+                one(json!({"example.com/dongle": "1"}), none()),
+                scoped("NotBestEffort"),
+                false,
+            ),
+            ("of pods with a deadline, which it has not", one(of("1", "1Gi"), none()), scoped("Terminating"), false),
+            ("of pods without a deadline", one(of("1", "1Gi"), none()), scoped("NotTerminating"), true),
+            ("of pods with a deadline", with_deadline(), scoped("Terminating"), true),
+            ("of pods without a deadline, which it has", with_deadline(), scoped("NotTerminating"), false),
+            ("of pods with a class, none", one(of("1", "1Gi"), none()), scoped("PriorityClass"), false),
+            ("of pods with a class", with_class(), scoped("PriorityClass"), true),
+            ("of its class", with_class(), classed("In", &["system-node-critical"]), true),
+            ("of another class", with_class(), classed("In", &["other"]), false),
+            ("of all but its class", with_class(), classed("NotIn", &["system-node-critical"]), false),
+            (
+                "of affinity to other namespaces, none",
+                one(of("1", "1Gi"), none()),
+                scoped("CrossNamespacePodAffinity"),
+                false,
+            ),
+            (
+                "of affinity to other namespaces",
+                merged(one(of("1", "1Gi"), none()), across),
+                scoped("CrossNamespacePodAffinity"),
+                true,
+            ),
+            ("of claims of a class", one(of("1", "1Gi"), none()), scoped("VolumeAttributesClass"), false),
+        ] {
+            // A pod without requests is asked to state them where the quota counts them; those of scopes count pods alone.
+            let mut quota = quota;
+            if !quota["spec"].as_object().unwrap().is_empty() {
+                quota["status"] = json!({"hard": {"pods": "5"}, "used": {"pods": "5"}});
+            }
+            let snapshot = cluster().add(pod("a/p").spec(spec)).add(quota).snapshot();
+            let why = Usage::default().refuses(&snapshot, &find(&snapshot, "a/p"));
+            assert_eq!(why.is_some(), refused, "{title}: {why:?}");
+        }
+    }
 }

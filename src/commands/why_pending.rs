@@ -5,7 +5,7 @@ use crate::answer::Answer;
 use crate::cli::{Global, WhyPendingArgs};
 use crate::error::{Failure, FailureKind, Result};
 use crate::input::Scope;
-use crate::pending::{self, Item, Request, Target};
+use crate::pending::{self, Item, KindWord, Request, Target};
 use crate::render::{self, Format};
 use crate::report::pending::PendingReport;
 use crate::report::{Document, Need};
@@ -14,6 +14,7 @@ use crate::snapshot::meta::Meta;
 use crate::snapshot::selector::LabelSelector;
 use crate::snapshot::{Kind, Snapshot};
 use jiff::Timestamp;
+use std::collections::BTreeSet;
 
 /// The kinds that the answer needs.
 pub const NEEDS: &[Need] = &[
@@ -37,10 +38,17 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::StatefulSet, "whose pods wait"),
     Need::helpful(Kind::DaemonSet, "whose pods wait"),
     Need::helpful(Kind::Job, "whose pods wait"),
+    Need::helpful(Kind::CronJob, "whose Jobs wait"),
     Need::helpful(Kind::ReplicationController, "whose pods wait"),
     Need::helpful(Kind::ResourceQuota, "quotas that refuse pods"),
     Need::helpful(Kind::LimitRange, "limit ranges that refuse pods"),
     Need::helpful(Kind::ServiceAccount, "service accounts that do not exist"),
+    Need::incidental(Kind::KueueWorkload, "why Kueue holds a pod or a Job"),
+    Need::incidental(Kind::KueueLocalQueue, "why Kueue holds a pod or a Job"),
+    Need::incidental(Kind::KueueClusterQueue, "why Kueue holds a pod or a Job"),
+    Need::incidental(Kind::Service, "who serves a webhook that refuses"),
+    Need::incidental(Kind::ValidatingWebhookConfiguration, "who serves a webhook that refuses"),
+    Need::incidental(Kind::MutatingWebhookConfiguration, "who serves a webhook that refuses"),
     Need::helpful(Kind::Event, "what was reported"),
     Need::helpful(Kind::NodePool, "whether Karpenter could add a node"),
 ];
@@ -99,7 +107,7 @@ fn view(args: &WhyPendingArgs) -> render::pending::View {
 fn request(args: &WhyPendingArgs, global: &Global) -> Result<Request> {
     let selector = args.selector.as_deref().map(LabelSelector::parse).transpose();
     Ok(Request {
-        targets: args.names.iter().map(|n| target(n)).collect::<Result<_>>()?,
+        targets: args.names.iter().map(|n| target(n)).collect(),
         namespace: match global.scope(args.all_namespaces) {
             Scope::All => None,
             Scope::Namespace(ns) => Some(ns),
@@ -108,35 +116,51 @@ fn request(args: &WhyPendingArgs, global: &Global) -> Result<Request> {
     })
 }
 
-/// Kinds of workloads by the words that kubectl takes for them.
-const WORKLOADS: &[(&str, &[&str])] = &[
-    ("Deployment", &["deployment", "deployments", "deploy", "deployment.apps", "deployments.apps"]),
-    ("ReplicaSet", &["replicaset", "replicasets", "rs", "replicaset.apps", "replicasets.apps"]),
-    ("StatefulSet", &["statefulset", "statefulsets", "sts", "statefulset.apps", "statefulsets.apps"]),
-    ("DaemonSet", &["daemonset", "daemonsets", "ds", "daemonset.apps", "daemonsets.apps"]),
-    ("Job", &["job", "jobs", "job.batch", "jobs.batch"]),
-    ("ReplicationController", &["replicationcontroller", "replicationcontrollers", "rc"]),
+/// Short names of built-in workloads, which kubectl takes for their kinds.
+const SHORT: &[(&str, &str)] = &[
+    ("deploy", "deployment"),
+    ("rs", "replicaset"),
+    ("sts", "statefulset"),
+    ("ds", "daemonset"),
+    ("cj", "cronjob"),
+    ("rc", "replicationcontroller"),
 ];
 
-fn target(text: &str) -> Result<Target> {
-    let Some((kind, name)) = text.split_once('/') else { return Ok(Target::Pod(text.to_owned())) };
-    let word = kind.to_ascii_lowercase();
+/// Built-in kinds of workloads. Custom owners are known by their objects alone.
+const BUILT_IN: &[&str] =
+    &["deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob", "replicationcontroller"];
+
+fn target(text: &str) -> Target {
+    let Some((word, name)) = text.split_once('/') else { return Target::Pod(text.to_owned()) };
+    let word = word.to_ascii_lowercase();
     if ["pod", "pods", "po"].contains(&&*word) {
-        return Ok(Target::Pod(name.to_owned()));
+        return Target::Pod(name.to_owned());
     }
-    let known = WORKLOADS.iter().find(|(_, words)| words.contains(&&*word));
-    known.map(|(kind, _)| Target::Workload((*kind).to_owned(), name.to_owned())).ok_or_else(|| {
-        let known = std::iter::once("pod").chain(WORKLOADS.iter().filter_map(|(_, words)| words.first().copied()));
-        Failure::usage(format!("{kind:?} is no kind of workload")).hint(names::hint(&word, known, std::iter::empty()))
-    })
+    let (kind, group) = match word.split_once('.') {
+        Some((kind, group)) => (kind, Some(group.to_owned())),
+        None => (&*word, None),
+    };
+    let kind = SHORT.iter().find(|(short, _)| *short == kind).map_or(kind, |(_, kind)| kind);
+    Target::Workload(KindWord { kind: kind.to_owned(), group }, name.to_owned())
 }
 
 fn not_found(target: &Target, request: &Request, snapshot: &Snapshot) -> Failure {
     let (what, name, of_kind): (_, &str, Vec<&Meta>) = match target {
         Target::Pod(name) => ("pod".to_owned(), name, snapshot.pods.iter().map(|p| &p.meta).collect()),
         Target::Workload(kind, name) => {
-            let workloads = snapshot.workloads.iter().filter(|w| *w.kind == **kind);
-            (kind.to_ascii_lowercase(), name, workloads.map(|w| &w.meta).collect())
+            let workloads: Vec<&Meta> = snapshot.workloads.iter().filter(|w| kind.is(w)).map(|w| &w.meta).collect();
+            if workloads.is_empty() && !BUILT_IN.iter().any(|k| kind.kind.trim_end_matches('s') == *k) {
+                let owners = snapshot.workloads.iter().map(|w| w.kind.to_lowercase());
+                let known: BTreeSet<String> =
+                    owners.chain(BUILT_IN.iter().map(|k| (*k).to_owned())).chain(["pod".to_owned()]).collect();
+                let known = known.iter().map(|k| &**k);
+                return Failure::new(
+                    FailureKind::NotFound,
+                    format!("{:?} is not a kind of workload, and no object of that kind owns pods", kind.kind),
+                )
+                .hint(names::hint(&kind.kind, known, std::iter::empty()));
+            }
+            (kind.kind.clone(), name, workloads)
         }
     };
     let looked_at = |meta: &&Meta| request.namespace.as_deref().is_none_or(|ns| ns == meta.ns());

@@ -13,9 +13,9 @@ use crate::budget::Judgement;
 use crate::cure::Remedy;
 use crate::finding::{Code, Ref, Severity};
 use crate::lists::some;
+use crate::pending::context::Context;
 use crate::pending::report::explained;
 use crate::sched::filters::node_affinity;
-use crate::shell::Kubectl;
 use crate::snapshot::Str;
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, VolumeSource};
@@ -215,7 +215,7 @@ fn cures(ground: &Ground<'_>, world: &World<'_>, new: &Arc<Pod>) -> Vec<Remedy> 
         return Vec::new();
     }
     let owner = ground.snapshot.top_controller_of(&new.meta);
-    let (_, findings) = explained(new, owner, &world.state, &Kubectl::of(ground.snapshot), true);
+    let (_, findings) = explained(new, owner, &world.state, &Context::new(ground.snapshot), true);
     // The cordon is the drain's own.
     let others = findings.into_iter().filter(|f| f.code != Code::Cordoned);
     others.flat_map(|f| f.remedies).filter(Remedy::is_verified).take(CURES).collect()

@@ -95,7 +95,7 @@ fn makes(workload: Option<&Workload>, kind: &str) -> Makes {
         Some(Detail::Job(_)) => Makes::AtOnce,
         Some(Detail::Custom) => Makes::AfterGone,
         // A DaemonSet makes its pods for nodes; one that is evicted is finished, or its DaemonSet is lost.
-        Some(Detail::DaemonSet(_) | Detail::CronJob) => Makes::Never,
+        Some(Detail::DaemonSet(_) | Detail::CronJob(_)) => Makes::Never,
         None => match kind {
             "ReplicaSet" | "ReplicationController" | "Job" => Makes::AtOnce,
             "StatefulSet" => Makes::SameName,

@@ -546,6 +546,75 @@ codes! {
         such_as "A policy that forbids the image tag latest."
         cure "Read the webhook's words in the message."
     },
+    PodSecurity = "pod-security" Error {
+        means "The API server refuses the pod, as its namespace enforces a level of the Pod Security Standards that the \
+               pod does not meet."
+        such_as "The namespace got the label pod-security.kubernetes.io/enforce=restricted, and the pod does not set \
+                 runAsNonRoot."
+        cure "Set the fields of securityContext that the message names."
+    },
+    AdmissionPolicy = "admission-policy" Error {
+        means "A ValidatingAdmissionPolicy or MutatingAdmissionPolicy refuses the pod."
+        such_as "A policy demands a label that the pods of the workload do not have."
+        cure "Change the pod as the policy's message says, or the policy's binding."
+    },
+    AdmissionPlugin = "admission-plugin" Error {
+        means "An admission plugin of the API server refuses the pod, one that has no code of its own: PodNodeSelector, \
+               PodTolerationRestriction and others."
+        such_as "The pod's nodeSelector contradicts the one that its namespace's annotation sets."
+        cure "Change the pod or the namespace's setting, as the message says."
+    },
+    RuntimeClass = "runtime-class" Error {
+        means "The RuntimeClass that the pod names does not exist, or contradicts the pod."
+        such_as "The template names runtimeClassName kata, and no such RuntimeClass is there."
+        cure "Create the RuntimeClass, or correct its name in the template."
+    },
+    InvalidPod = "invalid-pod" Error {
+        means "The pod that the template makes is not valid for the API server."
+        such_as "A LimitRange sets a default request above the limit that the template sets."
+        cure "Correct the field that the message names."
+    },
+    NamespaceTerminating = "namespace-terminating" Error {
+        means "The namespace is being deleted, or does not exist: nothing new can be made in it."
+        such_as "Somebody deleted the namespace, and a finalizer keeps it."
+        cure "Use another namespace, or make the namespace again once it is gone."
+    },
+    ControllerForbidden = "controller-forbidden" Error {
+        means "The controller that makes the pods is not allowed to: its rights (RBAC) lack it."
+        such_as "The ClusterRole system:controller:replicaset-controller was changed, and lost create on pods."
+        cure "Give the controller the right that the message names."
+    },
+    CreateFailed = "create-failed" Warning {
+        means "The API server did not create the pod, for a reason that no admission plugin gave. The controller tries \
+               again."
+        such_as "etcdserver: request timed out."
+        cure "Look at the API server if it goes on."
+    },
+    ControllerBehind = "controller-behind" Warning {
+        means "A workload's controller has not processed its present spec."
+        such_as "A Deployment wants 5 pods, its ReplicaSet 2, and status.observedGeneration is behind."
+        cure "Look at kube-controller-manager: whether it runs, and what it reports."
+    },
+    Running = "running" Info {
+        means "Nothing is missing: so many pods are there, so many Ready."
+        such_as "Deployment shop/web wants 3 pods: 3 are there, 3 Ready."
+        cure "Nothing is to be done."
+    },
+    JobFailed = "job-failed" Error {
+        means "A Job has failed for good: it makes no more pods."
+        such_as "Its pods failed more often than backoffLimit allows (BackoffLimitExceeded)."
+        cure "Read why its pods failed, correct that, and make the Job anew."
+    },
+    IndexFailed = "index-failed" Error {
+        means "An index of an Indexed Job has failed for good (backoffLimitPerIndex): no more pods are made for it."
+        such_as "Index 3 failed more often than backoffLimitPerIndex allows; the others go on."
+        cure "Read why the pods of that index failed; run what is missing in a new Job."
+    },
+    OverParallelism = "over-parallelism" Warning {
+        means "A Job has more pods than its parallelism, while old ones are being deleted: replacements are made at once."
+        such_as "podReplacementPolicy TerminatingOrFailed, and a pod with a long grace period is being deleted."
+        cure "Wait for the old pods, or make the Job with podReplacementPolicy: Failed."
+    },
     ReplacementPolicy = "replacement-policy" Warning {
         means "The Job makes a new pod only when the old one has ended."
         such_as "podReplacementPolicy: Failed, and the old pod is terminating."

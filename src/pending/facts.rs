@@ -1,5 +1,6 @@
 //! What an explanation of one pod stands on.
 
+use super::context::Context;
 use super::scheduling::Group;
 use crate::sched::cycle::Cycle;
 use crate::sched::filters::Incoming;
@@ -25,6 +26,8 @@ pub struct Facts<'a> {
     pub groups: &'a [Group],
     /// The topmost controller of the pod.
     pub owner: Option<&'a Arc<Workload>>,
+    /// What every explanation of the run shares.
+    pub cx: &'a Context<'a>,
     /// Writes command lines.
     pub kubectl: &'a Kubectl,
     /// Whether cures are looked for, and tried. For a thousand pods on thousands of nodes that would take minutes.

@@ -31,8 +31,7 @@ impl Subject {
     pub fn resource_name(&self) -> String {
         match self {
             Self::Pod(p) => format!("pod/{}", p.meta.name),
-            Self::Workload(w) if w.group.is_empty() => format!("{}/{}", w.kind.to_lowercase(), w.meta.name),
-            Self::Workload(w) => format!("{}.{}/{}", w.kind.to_lowercase(), w.group, w.meta.name),
+            Self::Workload(w) => w.resource_name(),
         }
     }
 

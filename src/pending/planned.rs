@@ -2,16 +2,16 @@
 
 use super::admission;
 use super::amounts;
-use super::creation::pod_of;
+use super::context::Context;
+use super::controllers::controller::pod_of;
+use super::controllers::daemon_set;
 use super::item::{Item, Placement, Subject};
 use super::report::{explained, gated};
 use super::stage::Stage;
 use crate::finding::{Code, Finding};
 use crate::sched::State;
-use crate::shell::Kubectl;
 use crate::snapshot::keep::{Keep, Reader};
 use crate::snapshot::pod::{Pod, VolumeSource};
-use crate::snapshot::selector::{NodeSelector, NodeTerm, Requirement};
 use crate::snapshot::workload::{Detail, Workload};
 use crate::snapshot::{Snapshot, Str};
 use std::collections::BTreeMap;
@@ -44,14 +44,14 @@ pub fn planned(
             all.push((Subject::Workload(Arc::new(workload)), pods));
         }
     }
-    let kubectl = Kubectl::of(snapshot);
+    let cx = Context::new(&cluster);
     let mut state = State::new(&cluster);
-    let items = all.into_iter().map(|(subject, pods)| place(subject, &pods, &mut state, &kubectl)).collect();
+    let items = all.into_iter().map(|(subject, pods)| place(subject, &pods, &mut state, &cx)).collect();
     (items, state)
 }
 
 /// Puts pods one after the other, until one does not fit.
-fn place(subject: Subject, pods: &[Arc<Pod>], state: &mut State, kubectl: &Kubectl) -> Item {
+fn place(subject: Subject, pods: &[Arc<Pod>], state: &mut State, cx: &Context<'_>) -> Item {
     let mut nodes: BTreeMap<Str, usize> = BTreeMap::new();
     let mut item = Item {
         owner: None,
@@ -67,7 +67,7 @@ fn place(subject: Subject, pods: &[Arc<Pod>], state: &mut State, kubectl: &Kubec
     for pod in pods {
         item.findings = admission::refusals(pod, state.snapshot());
         if !pod.spec.scheduling_gates.is_empty() {
-            item.findings.push(gated(pod));
+            item.findings.push(gated(pod, cx));
         }
         if !item.findings.is_empty() {
             break;
@@ -79,7 +79,7 @@ fn place(subject: Subject, pods: &[Arc<Pod>], state: &mut State, kubectl: &Kubec
                 placed += 1;
             }
             None => {
-                let (scheduling, findings) = explained(pod, None, state, kubectl, true);
+                let (scheduling, findings) = explained(pod, None, state, cx, true);
                 item.findings = findings;
                 item.scheduling = Some(scheduling);
                 break;
@@ -105,9 +105,10 @@ fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) ->
     }
     let ns = w.meta.ns().to_owned();
     if let Detail::DaemonSet(_) = w.detail {
-        let nodes: Vec<Str> = cluster.nodes.iter().map(|n| n.meta.name.clone()).collect();
-        let matching = nodes.into_iter().map(|n| for_node(&one, &n)).filter(|p| may_run(p, cluster));
-        return Some(matching.map(|p| admitted(&Arc::new(p), &ns, cluster)).collect());
+        let tolerant = daemon_set::with_daemon_tolerations(&one);
+        let nodes = cluster.nodes.iter().filter(|n| daemon_set::should_run(&tolerant, n));
+        let pods = nodes.map(|n| Arc::new(daemon_set::for_node(&one, &n.meta.name)));
+        return Some(pods.map(|p| admitted(&p, &ns, cluster)).collect());
     }
     let stated = match &w.detail {
         Detail::Job(d) => d.0.parallelism.unwrap_or(1).min(d.0.completions.unwrap_or(i32::MAX)),
@@ -134,39 +135,6 @@ fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) ->
         pods.push(admitted(&Arc::new(pod), &ns, cluster));
     }
     Some(pods)
-}
-
-/// A DaemonSet's pod for one node, with what its controller adds. Mirrors `CreatePodTemplate` and
-/// `ReplaceDaemonSetPodNodeNameNodeAffinity` of `pkg/controller/daemon/util`.
-fn for_node(one: &Pod, node: &Str) -> Pod {
-    let mut pod = one.clone();
-    pod.meta.name = format!("{}-{node}", one.meta.name).into();
-    let spec = Arc::make_mut(&mut pod.spec);
-    let field = Requirement::equals("metadata.name".into(), node.clone());
-    let terms: Vec<NodeTerm> = match &spec.node_affinity {
-        Some(a) => a.0.iter().map(|t| NodeTerm { fields: Box::new([field.clone()]), ..t.clone() }).collect(),
-        None => vec![NodeTerm { fields: Box::new([field]), ..NodeTerm::default() }],
-    };
-    spec.node_affinity = Some(NodeSelector(terms.into()));
-    let keys = ["not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"];
-    let network = spec.host_network.then_some("network-unavailable");
-    let added = keys.into_iter().chain(network).map(|key| crate::snapshot::pod::Toleration {
-        key: format!("node.kubernetes.io/{key}").into(),
-        operator: "Exists".into(),
-        value: "".into(),
-        effect: "".into(),
-        seconds: None,
-    });
-    spec.tolerations = spec.tolerations.iter().cloned().chain(added).collect();
-    pod
-}
-
-/// Whether the DaemonSet controller would make the pod at all. Mirrors `nodeShouldRunDaemonPod`.
-fn may_run(pod: &Pod, cluster: &Snapshot) -> bool {
-    cluster.nodes.iter().any(|n| {
-        crate::sched::filters::node_affinity::matches(pod, n)
-            && crate::sched::filters::taint_toleration::untolerated(pod, n).next().is_none()
-    })
 }
 
 /// The pod as the API server would keep it: with its namespace and its priority.

@@ -1,16 +1,16 @@
 //! Puts the answer together, pod by pod.
 
+use super::context::Context;
 use super::facts::Facts;
 use super::item::{Item, Subject};
 use super::scheduling::{Scheduling, schedule};
 use super::select::{self, Request, Target};
 use super::stage::{Stage, rejected};
-use super::{amounts, creation, explain, nomination, recorded, startup};
+use super::{amounts, controllers, explain, kueue, nomination, recorded, startup};
 use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::sched::filters::Incoming;
 use crate::sched::kin::Kin;
-use crate::shell::Kubectl;
 use crate::snapshot::coverage::ReadOutcome;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
@@ -21,16 +21,16 @@ use std::sync::Arc;
 /// Why what is asked about is not running; or the name of what is not there.
 pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<Vec<Item>, Target> {
     let subjects = select::select(request, snapshot)?;
-    let kubectl = Kubectl::of(snapshot);
+    let cx = Context::new(snapshot);
     let pods = subjects.iter().filter(|s| matches!(s, Subject::Pod(_))).count();
     let named = !request.targets.is_empty();
     let tries = named || pods * state.nodes().len() < TRIED;
-    let mut run = Run { snapshot, state, kubectl: &kubectl, named, tries, known: HashMap::new() };
+    let mut run = Run { cx: &cx, state, named, tries, known: HashMap::new() };
     let mut items: Vec<Item> = subjects
         .into_iter()
         .filter_map(|s| match s {
             Subject::Pod(p) => Some(run.pod(&p)),
-            Subject::Workload(w) => workload(&w, request, snapshot, &kubectl),
+            Subject::Workload(w) => run.workload(&w, request),
         })
         .collect();
     if request.targets.is_empty() {
@@ -45,9 +45,8 @@ const TRIED: usize = 20_000;
 
 /// One run over many pods; those that the scheduler cannot tell apart are judged once.
 struct Run<'a> {
-    snapshot: &'a Snapshot,
+    cx: &'a Context<'a>,
     state: &'a State,
-    kubectl: &'a Kubectl,
     named: bool,
     tries: bool,
     known: HashMap<Kin, (Scheduling, Vec<Finding>)>,
@@ -55,10 +54,11 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn pod(&mut self, pod: &Arc<Pod>) -> Item {
+        let snapshot = self.cx.snapshot;
         let stage = Stage::of(pod);
         let mut item = Item {
             subject: Subject::Pod(pod.clone()),
-            owner: self.snapshot.top_controller_of(&pod.meta).cloned(),
+            owner: snapshot.top_controller_of(&pod.meta).cloned(),
             stage,
             asks: amounts::asks(pod),
             missing: 0,
@@ -67,10 +67,10 @@ impl Run<'_> {
             findings: Vec::new(),
         };
         match stage {
-            Stage::Gated => item.findings.push(gated(pod)),
+            Stage::Gated => item.findings.push(gated(pod, self.cx)),
             Stage::Unscheduled | Stage::Nominated => {
-                item.findings.extend(recorded::scheduler(pod, self.snapshot));
-                if let ReadOutcome::Forbidden(_) | ReadOutcome::Failed(_) = self.snapshot.coverage.of(Kind::Node) {
+                item.findings.extend(recorded::scheduler(pod, snapshot));
+                if let ReadOutcome::Forbidden(_) | ReadOutcome::Failed(_) = snapshot.coverage.of(Kind::Node) {
                     // Without its nodes nothing can be said of a cluster.
                     item.stage = Stage::Unknown;
                     return item;
@@ -80,7 +80,7 @@ impl Run<'_> {
                     self.unscheduled(pod, &mut item);
                 }
             }
-            Stage::Bound => item.findings = startup::findings(pod, self.snapshot),
+            Stage::Bound => item.findings = startup::findings(pod, snapshot),
             Stage::NotCreated | Stage::Unknown => {}
         }
         item
@@ -89,7 +89,7 @@ impl Run<'_> {
     fn unscheduled(&mut self, pod: &Arc<Pod>, item: &mut Item) {
         let owner = item.owner.clone();
         let explain = || {
-            let (mut s, findings) = explained(pod, owner.as_ref(), self.state, self.kubectl, self.tries);
+            let (mut s, findings) = explained(pod, owner.as_ref(), self.state, self.cx, self.tries);
             if !self.named {
                 // What each node's preemption met is told of pods that were asked for by name only.
                 s.preemption.failures = Vec::new();
@@ -101,40 +101,51 @@ impl Run<'_> {
             None => explain(),
         };
         item.findings.extend(findings);
-        item.findings.extend(recorded::stale(pod, &s.message, self.snapshot));
+        item.findings.extend(recorded::stale(pod, &s.message, self.cx.snapshot));
         item.scheduling = Some(s);
     }
-}
 
-/// A workload that lacks pods. Among all of a namespace only those of which a cause is seen.
-fn workload(w: &Arc<Workload>, request: &Request, snapshot: &Snapshot, kubectl: &Kubectl) -> Option<Item> {
-    let lacking = creation::lacking(w, snapshot, kubectl)?;
-    if request.targets.is_empty() && lacking.findings.is_empty() {
-        return None;
+    /// A workload that was asked for by name, or lacks pods.
+    fn workload(&self, w: &Arc<Workload>, request: &Request) -> Option<Item> {
+        let asked = request
+            .targets
+            .iter()
+            .any(|t| matches!(t, Target::Workload(kind, name) if *w.meta.name == **name && kind.is(w)));
+        let mut found = controllers::sync(w, self.cx);
+        if found.missing == 0 && !asked {
+            return None;
+        }
+        if found.missing == 0 && found.findings.is_empty() {
+            found.findings.push(controllers::summary(w, &found));
+        }
+        let above = self.cx.snapshot.top_controller_of(&w.meta).cloned();
+        // All its pods have their nodes, or wait and are told of one by one.
+        let there = found.missing == 0 && found.current > 0;
+        Some(Item {
+            subject: Subject::Workload(w.clone()),
+            owner: above,
+            stage: if there { Stage::Bound } else { Stage::NotCreated },
+            asks: Vec::new(),
+            missing: found.missing,
+            placement: None,
+            scheduling: None,
+            findings: found.findings,
+        })
     }
-    Some(Item {
-        subject: Subject::Workload(w.clone()),
-        owner: None,
-        stage: Stage::NotCreated,
-        asks: Vec::new(),
-        missing: lacking.missing,
-        placement: None,
-        scheduling: None,
-        findings: lacking.findings,
-    })
 }
 
 /// Gates hold the pod.
-pub fn gated(pod: &Pod) -> Finding {
+pub fn gated(pod: &Pod, cx: &Context<'_>) -> Finding {
     let gates = pod.spec.scheduling_gates.join(", ");
-    let by_kueue = pod.spec.scheduling_gates.iter().any(|g| g.starts_with("kueue.x-k8s.io/"));
-    let queue = pod.meta.labels.get("kueue.x-k8s.io/queue-name");
-    let holder = match (by_kueue, queue) {
-        (true, Some(queue)) => format!("; Kueue holds it in queue {queue} until there is quota for it"),
-        (true, None) => "; Kueue holds it".to_owned(),
-        (false, _) => "; whoever set a gate has to take it off".to_owned(),
-    };
-    Finding::new(Code::Gated, format!("scheduling gates keep the scheduler from looking at it: {gates}{holder}"))
+    let lead = format!("scheduling gates keep the scheduler from looking at it: {gates}");
+    match kueue::of_pod(pod, cx) {
+        Some(held) => {
+            let mut finding = Finding::new(Code::Gated, format!("{lead}; {}", held.text)).about(held.objects);
+            finding.remedies = held.remedies;
+            finding
+        }
+        None => Finding::new(Code::Gated, format!("{lead}; whoever set a gate has to remove it")),
+    }
 }
 
 /// What the scheduler makes of a pod, and what that means.
@@ -142,7 +153,7 @@ pub fn explained(
     pod: &Arc<Pod>,
     owner: Option<&Arc<Workload>>,
     state: &State,
-    kubectl: &Kubectl,
+    cx: &Context<'_>,
     tries: bool,
 ) -> (Scheduling, Vec<Finding>) {
     let (mut s, diagnosis) = schedule(state, pod);
@@ -153,7 +164,8 @@ pub fn explained(
         preemption: &s.preemption,
         groups: &s.groups,
         owner,
-        kubectl,
+        cx,
+        kubectl: &cx.kubectl,
         tries,
     };
     let why = explain::preemption::why(&facts);

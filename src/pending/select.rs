@@ -5,7 +5,7 @@ use super::stage::is_pending;
 use crate::snapshot::Snapshot;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::selector::LabelSelector;
-use crate::snapshot::workload::Workload;
+use crate::snapshot::workload::{Detail, Workload};
 use std::sync::Arc;
 
 /// Something asked for by name.
@@ -13,8 +13,30 @@ use std::sync::Arc;
 pub enum Target {
     /// A pod.
     Pod(String),
-    /// A workload: its kind as the API writes it, and its name.
-    Workload(String, String),
+    /// A workload: its kind, and its name.
+    Workload(KindWord, String),
+}
+
+/// A kind as a user or kubectl writes it, in lower case: `deployment`, `databases.postgresql.example.com`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KindWord {
+    /// The kind, its plural, or a built-in kind's short name turned into its kind.
+    pub kind: String,
+    /// The API group, where it was written.
+    pub group: Option<String>,
+}
+
+impl KindWord {
+    /// Whether a workload is of the kind. The plural of a custom kind is not read; English makes it likely.
+    pub fn is(&self, w: &Workload) -> bool {
+        let kind = w.kind.to_lowercase();
+        let plural = match kind.strip_suffix('y') {
+            Some(stem) => format!("{stem}ies"),
+            None if kind.ends_with('s') => format!("{kind}es"),
+            None => format!("{kind}s"),
+        };
+        (self.kind == kind || self.kind == plural) && self.group.as_ref().is_none_or(|g| **g == *w.group)
+    }
 }
 
 /// What is asked about.
@@ -57,10 +79,12 @@ impl Request {
 pub fn select(request: &Request, snapshot: &Snapshot) -> Result<Vec<Subject>, Target> {
     if request.targets.is_empty() {
         let workloads = request.workloads(snapshot).iter().filter(|w| request.takes_labels(&w.meta.labels));
-        // Of a Deployment and its ReplicaSet the Deployment speaks.
-        let tops = workloads.filter(|w| snapshot.controller_of(&w.meta).is_none()).cloned().map(Subject::Workload);
+        // Of a Deployment and its ReplicaSets the Deployment speaks; a Job or a StatefulSet speaks for itself, whatever owns
+        // it.
+        let under = |w: &Arc<Workload>| snapshot.controller_of(&w.meta).is_some_and(|o| &*o.kind == "Deployment");
+        let makers = workloads.filter(|w| makes_pods(w) && !under(w)).cloned().map(Subject::Workload);
         let pods = request.pods(snapshot).iter().filter(|p| is_pending(p) && request.takes_labels(&p.meta.labels));
-        return Ok(tops.chain(pods.cloned().map(Subject::Pod)).collect());
+        return Ok(makers.chain(pods.cloned().map(Subject::Pod)).collect());
     }
     let mut subjects = Vec::new();
     for target in &request.targets {
@@ -71,11 +95,16 @@ pub fn select(request: &Request, snapshot: &Snapshot) -> Result<Vec<Subject>, Ta
                 subjects.extend(pods.cloned().map(Subject::Pod));
             }
             Target::Workload(kind, name) => {
-                for w in request.workloads(snapshot) {
-                    if *w.kind == **kind && *w.meta.name == **name {
-                        subjects.push(Subject::Workload(w.clone()));
-                        subjects.extend(pending_pods(w, snapshot).map(Subject::Pod));
-                    }
+                let asked = request.workloads(snapshot).iter().filter(|w| *w.meta.name == **name && kind.is(w));
+                for w in asked {
+                    subjects.push(Subject::Workload(w.clone()));
+                    let owned = owned_by(w, snapshot);
+                    // A ReplicaSet says nothing that its Deployment does not say.
+                    let speaks = |w: &&Arc<Workload>| !matches!(w.detail, Detail::ReplicaSet(_));
+                    subjects.extend(owned.iter().filter(speaks).cloned().map(Subject::Workload));
+                    let makers = std::iter::once(w).chain(&owned);
+                    let pods = makers.flat_map(|w| snapshot.pods_controlled_by(w)).filter(|p| is_pending(p));
+                    subjects.extend(pods.cloned().map(Subject::Pod));
                 }
             }
         }
@@ -86,32 +115,30 @@ pub fn select(request: &Request, snapshot: &Snapshot) -> Result<Vec<Subject>, Ta
     Ok(subjects)
 }
 
-/// The pods of a workload, those of the workloads it owns included.
-pub fn pods_of(workload: &Arc<Workload>, snapshot: &Snapshot) -> Vec<Arc<Pod>> {
-    let Some(uid) = &workload.meta.uid else { return pods_by_name(workload, snapshot) };
-    let mut pods: Vec<Arc<Pod>> = snapshot.pods_of(uid).cloned().collect();
-    // Only these own workloads that own pods.
-    if matches!(&*workload.kind, "Deployment" | "CronJob") || workload.template.is_none() {
-        let siblings = snapshot.workloads.in_namespace(workload.meta.ns()).iter();
-        let owned = siblings.filter(|w| w.meta.controller.as_ref().is_some_and(|o| o.uid == *uid));
-        for child in owned.filter_map(|w| w.meta.uid.as_ref()) {
-            pods.extend(snapshot.pods_of(child).cloned());
+/// Whether its controller makes pods, or what makes them.
+fn makes_pods(w: &Workload) -> bool {
+    !matches!(w.detail, Detail::Custom) || w.template.is_some()
+}
+
+/// The workloads below a workload: those it owns, and those that these own.
+pub fn owned_by(workload: &Arc<Workload>, snapshot: &Snapshot) -> Vec<Arc<Workload>> {
+    let mut found: Vec<Arc<Workload>> = Vec::new();
+    let mut next = vec![workload.clone()];
+    while let Some(w) = next.pop() {
+        for owned in snapshot.workloads_controlled_by(&w) {
+            // Owners that own each other in a ring are met once.
+            if !Arc::ptr_eq(owned, workload) && !found.iter().any(|f| Arc::ptr_eq(f, owned)) {
+                found.push(owned.clone());
+                next.push(owned.clone());
+            }
         }
     }
-    pods
+    found
 }
 
-/// For an input that has lost its uids.
-fn pods_by_name(workload: &Arc<Workload>, snapshot: &Snapshot) -> Vec<Arc<Pod>> {
-    let pods = snapshot.pods.in_namespace(workload.meta.ns()).iter();
-    let owned = |p: &&Arc<Pod>| {
-        let direct = snapshot.controller_of(&p.meta);
-        direct.is_some_and(|w| Arc::ptr_eq(w, workload))
-            || snapshot.top_controller_of(&p.meta).is_some_and(|w| Arc::ptr_eq(w, workload))
-    };
-    pods.filter(owned).cloned().collect()
-}
-
-fn pending_pods(workload: &Arc<Workload>, snapshot: &Snapshot) -> impl Iterator<Item = Arc<Pod>> {
-    pods_of(workload, snapshot).into_iter().filter(|p| is_pending(p))
+/// The pods of a workload, those of the workloads below it included.
+pub fn pods_of(workload: &Arc<Workload>, snapshot: &Snapshot) -> Vec<Arc<Pod>> {
+    let owned = owned_by(workload, snapshot);
+    let makers = std::iter::once(workload).chain(&owned);
+    makers.flat_map(|w| snapshot.pods_controlled_by(w)).cloned().collect()
 }

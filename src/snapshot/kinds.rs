@@ -83,6 +83,12 @@ macro_rules! each_kind {
             custom CloudNativePGCluster = "Cluster": "postgresql.cnpg.io" "v1" "clusters" "" Namespaced,
                 operators::CloudNativePGCluster => cloud_native_pg_clusters;
             custom NodePool: "karpenter.sh" "v1" "nodepools" "" Cluster, operators::NodePool => node_pools;
+            custom KueueWorkload = "Workload": "kueue.x-k8s.io" "v1beta1" "workloads" "" Namespaced,
+                kueue::KueueWorkload => kueue_workloads;
+            custom KueueLocalQueue = "LocalQueue": "kueue.x-k8s.io" "v1beta1" "localqueues" "" Namespaced,
+                kueue::KueueLocalQueue => kueue_local_queues;
+            custom KueueClusterQueue = "ClusterQueue": "kueue.x-k8s.io" "v1beta1" "clusterqueues" "" Cluster,
+                kueue::KueueClusterQueue => kueue_cluster_queues;
         }
     };
 }

@@ -60,6 +60,7 @@ impl OwnerRef {
 /// Annotations that some answer depends on: exact names, and prefixes, which end in `/`. All others are dropped
 /// as they are read and never written to a snapshot: they may hold secrets, and they are large.
 pub const KEPT_ANNOTATIONS: &[&str] = &[
+    "alpha.jobset.sigs.k8s.io/",
     "argocd.argoproj.io/tracking-id",
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes",

@@ -107,6 +107,7 @@ impl DerefMut for Snapshot {
 struct Index {
     pods_by_node: HashMap<Str, Vec<u32>>,
     pods_by_controller: HashMap<Str, Vec<u32>>,
+    workloads_by_controller: HashMap<Str, Vec<u32>>,
     workloads_by_uid: HashMap<Str, u32>,
 }
 
@@ -119,6 +120,11 @@ impl Index {
             }
             if let Some(owner) = &pod.meta.controller {
                 index.pods_by_controller.entry(owner.uid.clone()).or_default().push(at);
+            }
+        }
+        for (at, workload) in (0u32..).zip(workloads.iter()) {
+            if let Some(owner) = &workload.meta.controller {
+                index.workloads_by_controller.entry(owner.uid.clone()).or_default().push(at);
             }
         }
         index.workloads_by_uid =
@@ -155,6 +161,34 @@ impl Snapshot {
     /// The pods whose controller has this uid.
     pub fn pods_of(&self, controller_uid: &str) -> impl Iterator<Item = &Arc<Pod>> {
         self.at(self.index.pods_by_controller.get(controller_uid))
+    }
+
+    /// The workloads whose controller has this uid.
+    pub fn workloads_of(&self, controller_uid: &str) -> impl Iterator<Item = &Arc<Workload>> {
+        let positions = self.index.workloads_by_controller.get(controller_uid);
+        positions.into_iter().flatten().filter_map(|at| self.workloads.get(*at as usize))
+    }
+
+    /// The pods that a workload controls itself; by its name where the input has lost its uid.
+    pub fn pods_controlled_by(&self, workload: &Arc<Workload>) -> Vec<&Arc<Pod>> {
+        match &workload.meta.uid {
+            Some(uid) => self.pods_of(uid).collect(),
+            None => {
+                let own = |p: &&Arc<Pod>| self.controller_of(&p.meta).is_some_and(|w| Arc::ptr_eq(w, workload));
+                self.pods.in_namespace(workload.meta.ns()).iter().filter(own).collect()
+            }
+        }
+    }
+
+    /// The workloads that a workload controls itself; by its name where the input has lost its uid.
+    pub fn workloads_controlled_by(&self, workload: &Arc<Workload>) -> Vec<&Arc<Workload>> {
+        match &workload.meta.uid {
+            Some(uid) => self.workloads_of(uid).collect(),
+            None => {
+                let own = |w: &&Arc<Workload>| self.controller_of(&w.meta).is_some_and(|o| Arc::ptr_eq(o, workload));
+                self.workloads.in_namespace(workload.meta.ns()).iter().filter(own).collect()
+            }
+        }
     }
 
     fn at(&self, positions: Option<&Vec<u32>>) -> impl Iterator<Item = &Arc<Pod>> {

@@ -36,6 +36,8 @@ pub struct PodSpec {
     pub restart_policy: Str,
     /// Seconds between the first signal and the kill. The API's default is 30.
     pub termination_grace: i64,
+    /// Seconds it is allowed to run, where that is limited.
+    pub active_deadline: Option<i64>,
     /// Labels the node must have.
     pub node_selector: Map,
     /// The service account its containers act as.
@@ -62,8 +64,12 @@ pub struct PodSpec {
     pub readiness_gates: Box<[Str]>,
     /// Names of the gates that keep the scheduler from looking at it.
     pub scheduling_gates: Box<[Str]>,
+    /// The RuntimeClass it names.
+    pub runtime_class: Option<Str>,
     /// What the runtime class adds to its requests.
     pub overhead: Amounts,
+    /// The PodGroup of `scheduling.k8s.io` that it is scheduled with.
+    pub pod_group: Option<Str>,
     /// Requests and limits of the pod as a whole.
     pub resources: Option<Resources>,
     /// How its kind is to be spread.

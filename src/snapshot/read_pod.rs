@@ -70,6 +70,7 @@ fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> PodSpec {
         init_containers: containers(&w.init_containers, i),
         restart_policy: i.str(&w.restart_policy),
         termination_grace: w.termination_grace_period_seconds.unwrap_or(30),
+        active_deadline: w.active_deadline_seconds,
         node_selector: i.map(&w.node_selector),
         service_account: i.opt(&w.service_account_name),
         host_network: w.host_network,
@@ -86,7 +87,9 @@ fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> PodSpec {
         preemption_policy: w.preemption_policy.as_deref().map(|p| i.str(p)),
         readiness_gates: w.readiness_gates.iter().map(|g| i.str(&g.condition_type)).collect(),
         scheduling_gates: w.scheduling_gates.iter().map(|g| i.str(&g.name)).collect(),
+        runtime_class: w.runtime_class_name.as_deref().map(|n| i.str(n)),
         overhead: Amounts::read(&w.overhead, i),
+        pod_group: w.scheduling_group.and_then(|g| g.pod_group_name).map(|n| i.str(&n)),
         resources: w.resources.as_ref().map(|r| resources(r, i)),
         topology_spread: w.topology_spread_constraints.iter().map(|c| topology_spread(c, i)).collect(),
         resource_claims: w

@@ -7,7 +7,7 @@ use super::object::Object;
 use super::table::Table;
 use super::workload::Workload;
 use crate::wire::item::{Item, ItemError};
-use crate::wire::{apps, core, crd, events, node, operators, pod, policy, resource, storage, volume};
+use crate::wire::{apps, core, crd, events, kueue, node, operators, pod, policy, resource, storage, volume};
 use serde_json::Value;
 use std::sync::Arc;
 

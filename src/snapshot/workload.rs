@@ -53,7 +53,7 @@ pub enum Detail {
     DaemonSet(Box<apps::DaemonSetStatus>),
     ReplicationController(Box<core::ReplicationControllerStatus>),
     Job(Box<(apps::JobSpec, apps::JobStatus)>),
-    CronJob,
+    CronJob(Box<(apps::CronJobSpec, apps::CronJobStatus)>),
     /// Any other owner; its body is in [`Custom`](super::custom::Custom).
     Custom,
 }
@@ -72,6 +72,15 @@ impl Workload {
     /// `Kind/namespace/name`, as `objects` of a finding names it.
     pub fn object(&self) -> String {
         format!("{}/{}", self.kind, self.meta.path())
+    }
+
+    /// `deployment.apps/web`, `replicationcontroller/web`: how kubectl names it on a command line.
+    pub fn resource_name(&self) -> String {
+        let kind = self.kind.to_lowercase();
+        match &*self.group {
+            "" => format!("{kind}/{}", self.meta.name),
+            group => format!("{kind}.{group}/{}", self.meta.name),
+        }
     }
 
     /// How many pods are wanted, where that is known.
@@ -195,7 +204,9 @@ impl Keep for apps::CronJob {
 
     fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
         let selector = LabelSelector::Nothing;
-        let common = Common { metadata: self.metadata, scale: Scale::NoScale, selector, template: None };
-        reader.workload(Kind::CronJob, common, Detail::CronJob)
+        let mut spec = self.spec.unwrap_or_default();
+        let template = spec.job_template.as_mut().and_then(|t| t.spec.as_mut()).and_then(|job| job.template.take());
+        let common = Common { metadata: self.metadata, scale: Scale::NoScale, selector, template };
+        reader.workload(Kind::CronJob, common, Detail::CronJob(Box::new((spec, self.status.unwrap_or_default()))))
     }
 }

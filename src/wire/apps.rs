@@ -1,7 +1,7 @@
 //! apps/v1, batch/v1 and autoscaling/v2: what makes pods, and what sets their number.
 
 use super::macros::wire;
-use super::meta::{LabelSelector, ObjectMeta};
+use super::meta::{LabelSelector, ObjectMeta, ObjectReference};
 use super::pod::PodTemplateSpec;
 use super::scalar::IntOrString;
 use super::time::Time;
@@ -184,12 +184,14 @@ wire! {
         completions: i32 = 2,
         completion_mode: opt_str = 9,
         backoff_limit: i32 = 7,
+        backoff_limit_per_index: i32 = 12,
         suspend: bool = 10,
         template: msg(PodTemplateSpec) = 6,
         ttl_seconds_after_finished: i32 = 8,
         pod_replacement_policy: opt_str = 14,
         pod_failure_policy: msg(PodFailurePolicy) = 11,
         selector: msg(LabelSelector) = 4,
+        managed_by: opt_str = 15,
     }
 
     /// `batch.PodFailurePolicy`.
@@ -212,10 +214,13 @@ wire! {
     /// `batch.JobStatus`.
     JobStatus {
         conditions: list(JobCondition) = 1,
+        start_time: msg(Time) = 2,
         active: i32 = 4,
         succeeded: i32 = 5,
         failed: i32 = 6,
         terminating: i32 = 11,
+        completed_indexes: str = 7,
+        failed_indexes: opt_str = 10,
         ready: i32 = 9,
     }
 
@@ -232,12 +237,30 @@ wire! {
     CronJob {
         metadata: msg(ObjectMeta) = 1,
         spec: msg(CronJobSpec) = 2,
+        status: msg(CronJobStatus) = 3,
     }
 
     /// `batch.CronJobSpec`.
     CronJobSpec {
         suspend: bool = 4,
         schedule: str = 1,
+        time_zone: opt_str = 8,
+        starting_deadline_seconds: i64 = 2,
+        concurrency_policy: str = 3,
+        job_template: msg(JobTemplateSpec) = 5,
+    }
+
+    /// `batch.JobTemplateSpec`.
+    JobTemplateSpec {
+        metadata: msg(ObjectMeta) = 1,
+        spec: msg(JobSpec) = 2,
+    }
+
+    /// `batch.CronJobStatus`.
+    CronJobStatus {
+        active: list(ObjectReference) = 1,
+        last_schedule_time: msg(Time) = 4,
+        last_successful_time: msg(Time) = 5,
     }
 }
 

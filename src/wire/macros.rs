@@ -24,6 +24,17 @@ macro_rules! wire {
         }
 
         #[cfg(test)]
+        wire!(@hold ($($upstream)*) $name { $($field: $ty,)* });
+    };
+    // k8s-pb is a version behind, and has no such message yet.
+    (@hold (newer) $name:ident { $($field:ident: $ty:ty,)* }) => {
+        impl crate::wire::oracle::Tagged for $name {
+            fn hold_tags() {
+                $( <$ty as crate::wire::oracle::Tagged>::hold_tags(); )*
+            }
+        }
+    };
+    (@hold ($($upstream:tt)*) $name:ident { $($field:ident: $ty:ty,)* }) => {
         impl crate::wire::oracle::Tagged for $name {
             #[allow(clippy::needless_update, reason = "a message may have one field")]
             fn hold_tags() {

@@ -69,6 +69,8 @@ tagged_as_inside!(Option<T>, Vec<T>, BTreeMap<String, T>);
 macro_rules! hold_tag {
     // k8s-pb is a version behind: in `generated.proto` of storage/v1, 1.36.3 and 1.37.2, it is 11.
     ($upstream:path, $ours:ident, prevent_pod_scheduling_if_missing) => { let _ = $ours; };
+    // In that of core/v1, 1.36.3 and 1.37.2, it is 43.
+    ($upstream:path, $ours:ident, scheduling_group) => { let _ = $ours; };
     ($upstream:path, $ours:ident, type_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, r#type) };
     ($upstream:path, $ours:ident, continue_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, r#continue) };
     ($upstream:path, $ours:ident, default_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, default) };

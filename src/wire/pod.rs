@@ -8,6 +8,15 @@ use super::time::Time;
 use super::volume::Volume;
 
 wire! {
+    as (newer);
+
+    /// `core.PodSchedulingGroup`, since 1.36.
+    PodSchedulingGroup {
+        pod_group_name: opt_str = 1,
+    }
+}
+
+wire! {
     as (api::core::v1);
 
     /// `core.Pod`.
@@ -30,6 +39,7 @@ wire! {
         containers: list(Container) = 2,
         restart_policy: str = 3,
         termination_grace_period_seconds: i64 = 4,
+        active_deadline_seconds: i64 = 5,
         node_selector: map = 7,
         service_account_name: str = 8,
         node_name: str = 10,
@@ -40,12 +50,14 @@ wire! {
         priority_class_name: str = 24,
         priority: i32 = 25,
         readiness_gates: list(PodReadinessGate) = 28,
+        runtime_class_name: opt_str = 29,
         preemption_policy: opt_str = 31,
         overhead: map_of(Quantity) = 32,
         topology_spread_constraints: list(TopologySpreadConstraint) = 33,
         scheduling_gates: list(PodSchedulingGate) = 38,
         resource_claims: list(PodResourceClaim) = 39,
         resources: msg(ResourceRequirements) = 40,
+        scheduling_group: msg(PodSchedulingGroup) = 43,
     }
 
     /// `core.Container`.

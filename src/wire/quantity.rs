@@ -57,6 +57,12 @@ impl Quantity {
         Self { nanos: i128::from(n) * (NANO / 1000), scale: -3, ..Self::ZERO }
     }
 
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, n: i64) -> Self {
+        Self { nanos: self.nanos.saturating_mul(i128::from(n)), ..self }
+    }
+
     /// Whole units, rounded up: upstream's `Value`.
     pub fn value(self) -> i64 {
         self.scaled(0)

@@ -180,6 +180,13 @@ fn untaint(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>]) -> Option<Rem
     cure.text(text).untried(f.snapshot()).tried(|| true)
 }
 
+/// What the pod's selector and its required affinity demand of a node.
+pub fn selection(pod: &Pod) -> String {
+    let pairs = pod.spec.node_selector.iter().map(|(k, v)| format!("nodeSelector {k}={v}"));
+    let affinity = pod.spec.node_affinity.iter().map(|a| format!("node affinity {}", terms(a)));
+    pairs.chain(affinity).collect::<Vec<_>>().join(", ")
+}
+
 /// What a required node affinity demands, in words.
 pub fn terms(selector: &NodeSelector) -> String {
     let term = |t: &NodeTerm| {

@@ -1,9 +1,6 @@
-//! What the API server would say to a new pod: quotas, limit ranges, priority classes, service accounts. Mirrors the
-//! admission plugins `resourcequota`, `limitranger`, `priority` and `serviceaccount` as far as a snapshot tells; what a
-//! webhook would say is not known.
+//! LimitRanges: what they fill in, and what they refuse. Mirrors `plugin/pkg/admission/limitranger/admission.go`.
 
 use crate::finding::{Code, Finding, Ref};
-use crate::quota::{Refusal, Usage, Why};
 use crate::sched::resources::{Of, Sums, limits, requests};
 use crate::snapshot::object::Object;
 use crate::snapshot::pod::Pod;
@@ -13,41 +10,6 @@ use crate::wire::core::{LimitRange, LimitRangeItem};
 use crate::wire::scalar;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Why the API server would refuse a new pod like this one; empty where nothing is seen that would.
-pub fn refusals(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
-    let mut all = Vec::new();
-    all.extend(priority_class(pod, snapshot));
-    all.extend(service_account(pod, snapshot));
-    let defaulted = with_defaults(pod, snapshot);
-    all.extend(limit_ranges(&defaulted, snapshot));
-    all.extend(Usage::default().refusals(snapshot, &defaulted).map(|r| quota(&r)));
-    all
-}
-
-fn priority_class(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
-    let class = pod.spec.priority_class.as_ref()?;
-    // Kubernetes makes these two itself.
-    let built_in = matches!(&**class, "system-node-critical" | "system-cluster-critical");
-    let known = built_in || snapshot.priority_classes.named("", class).is_some();
-    (!known && snapshot.coverage.has(Kind::PriorityClass)).then(|| {
-        let message = format!("its PriorityClass {class} does not exist, so the API server refuses every pod of it");
-        Finding::new(Code::PriorityClass, message).about([Ref::new("scheduling.k8s.io/v1", "PriorityClass", "", class)])
-    })
-}
-
-fn service_account(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
-    let account = pod.spec.service_account.as_deref().unwrap_or("default");
-    let known = snapshot.service_accounts.named(pod.meta.ns(), account).is_some();
-    (!known && snapshot.coverage.has(Kind::ServiceAccount)).then(|| {
-        let message = format!(
-            "its service account {account} does not exist in namespace {}, so no pod of it is made",
-            pod.meta.ns()
-        );
-        let object = Ref::new("v1", "ServiceAccount", pod.meta.ns(), account);
-        Finding::new(Code::ServiceAccount, message).about([object])
-    })
-}
 
 fn amount(map: &BTreeMap<String, scalar::Quantity>, name: &str) -> Option<Quantity> {
     map.get(name).map(|q| q.value)
@@ -95,9 +57,9 @@ fn out_of_range(item: &LimitRangeItem, requests: &Amounts, limits: &Amounts) -> 
     for name in item.min.keys() {
         let Some(least) = amount(&item.min, name) else { continue };
         match (requests.get(name), limits.get(name)) {
-            (None, _) => words.push(format!("asks no {name}, at least {least} is wanted")),
-            (Some(q), _) if q < least => words.push(format!("asks {q} {name}, at least {least} is wanted")),
-            (_, Some(q)) if q < least => words.push(format!("may use {q} {name}, at least {least} is wanted")),
+            (None, _) => words.push(format!("requests no {name}, at least {least} is required")),
+            (Some(q), _) if q < least => words.push(format!("requests {q} {name}, at least {least} is required")),
+            (_, Some(q)) if q < least => words.push(format!("has a limit of {q} {name}, at least {least} is required")),
             _ => {}
         }
     }
@@ -105,20 +67,20 @@ fn out_of_range(item: &LimitRangeItem, requests: &Amounts, limits: &Amounts) -> 
         let Some(most) = amount(&item.max, name) else { continue };
         match (limits.get(name), requests.get(name)) {
             (None, _) => words.push(format!("has no limit of {name}, at most {most} is allowed")),
-            (Some(q), _) if q > most => words.push(format!("may use {q} {name}, at most {most} is allowed")),
-            (_, Some(q)) if q > most => words.push(format!("asks {q} {name}, at most {most} is allowed")),
+            (Some(q), _) if q > most => words.push(format!("has a limit of {q} {name}, at most {most} is allowed")),
+            (_, Some(q)) if q > most => words.push(format!("requests {q} {name}, at most {most} is allowed")),
             _ => {}
         }
     }
     for name in item.max_limit_request_ratio.keys() {
         let Some(most) = amount(&item.max_limit_request_ratio, name) else { continue };
-        let rule = format!("its limit of {name} may be {most} times what it asks at most");
         let nonzero = |amounts: &Amounts| amounts.get(name).filter(|q| *q != Quantity::ZERO);
+        let rule = format!("the limit of {name} is allowed to be at most {most} times the request");
         match (nonzero(requests), nonzero(limits)) {
-            (None, _) => words.push(format!("asks no {name}, and {rule}")),
+            (None, _) => words.push(format!("requests no {name}, and {rule}")),
             (_, None) => words.push(format!("has no limit of {name}, and {rule}")),
             (Some(asked), Some(limit)) if exceeds_ratio(asked, limit, most) => {
-                words.push(format!("asks less {name} than that: {rule}"));
+                words.push(format!("requests too little {name} for its limit: {rule}"));
             }
             _ => {}
         }
@@ -139,7 +101,8 @@ fn exceeds_ratio(asked: Quantity, limit: Quantity, most: Quantity) -> bool {
     }
 }
 
-fn limit_ranges(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
+/// What speaks against a pod that has its defaults.
+pub fn refusals(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
     // Limit ranges leave overhead out.
     let mut bare = pod.clone();
     Arc::make_mut(&mut bare.spec).overhead = Amounts::default();
@@ -166,35 +129,12 @@ fn limit_ranges(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
     all
 }
 
-fn quota(refusal: &Refusal<'_>) -> Finding {
-    let name = &refusal.quota.name;
-    let message = match &refusal.why {
-        Why::Unstated(what) => {
-            format!("quota {name} wants every container to state what it counts, and these do not: {what}")
-        }
-        Why::Exceeded(over) => {
-            let over: Vec<String> = over.iter().map(ToString::to_string).collect();
-            format!("quota {name} is used up ({})", over.join("; "))
-        }
-    };
-    Finding::new(Code::Quota, message).about([Ref::of(Kind::ResourceQuota, refusal.quota)])
-}
-
 #[cfg(test)]
 #[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
 mod tests {
     use super::*;
-    use crate::sched::testing::{cluster, find, merged, pod};
+    use crate::testing::{cluster, find, object, pod};
     use serde_json::{Value, json};
-
-    fn codes(spec: Value, objects: &[Value]) -> Vec<Code> {
-        // What quotas and ranges say is asked for without the container of the tests' usual pod.
-        let account =
-            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "a"}});
-        let p = pod("p", json!({"spec": spec}));
-        let snapshot = cluster(&[&[p, account], objects].concat());
-        refusals(&find(&snapshot, "p"), &snapshot).into_iter().map(|f| f.code).collect()
-    }
 
     /// Amounts of cpu and memory; empty for none.
     fn of(cpu: &str, memory: &str) -> Value {
@@ -298,108 +238,11 @@ mod tests {
         ] {
             let containers: Vec<Value> = (0..n).map(|_| container(requests.clone(), limits.clone())).collect();
             let init: Vec<Value> = init.into_iter().map(|(r, l)| container(r, l)).collect();
-            let range = json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "r", "namespace": "a"},
-                "spec": {"limits": [range]}});
-            let want = if refused { vec![Code::LimitRange] } else { vec![] };
-            assert_eq!(codes(json!({"containers": containers, "initContainers": init}), &[range]), want, "{title}");
-        }
-    }
-
-    #[test]
-    fn quotas_refuse_as_upstream() {
-        // After TestAdmitBelowQuotaLimit, TestAdmitExceedQuotaLimit, TestAdmitEnforceQuotaConstraints, TestPodConstraintsFunc
-        // and TestPodEvaluatorMatchingScopes.
-        let quota = |more: Value| {
-            let status = json!({"hard": {"cpu": "3", "memory": "100Gi", "pods": "5"}, "used": {"cpu": "1", "memory": "50Gi", "pods": "3"}});
-            let base = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "a"}, "spec": {}, "status": status});
-            merged(base, more)
-        };
-        let one = |requests: Value, limits: Value| json!({"containers": [container(requests, limits)]});
-        let full = json!({"status": {"used": {"pods": "5"}}});
-        let scoped = |scope: &str| quota(merged(full.clone(), json!({"spec": {"scopes": [scope]}})));
-        let classed = |operator: &str, values: &[&str]| {
-            let e = json!({"scopeName": "PriorityClass", "operator": operator, "values": values});
-            quota(merged(full.clone(), json!({"spec": {"scopeSelector": {"matchExpressions": [e]}}})))
-        };
-        let with_class = || merged(one(of("1", "1Gi"), none()), json!({"priorityClassName": "system-node-critical"}));
-        fn none() -> Value {
-            json!({})
-        }
-        let across = json!({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
-            [{"labelSelector": {}, "namespaces": ["ns1"], "topologyKey": "zone"}]}}});
-        let limits_too =
-            || quota(json!({"status": {"hard": {"limits.memory": "200Gi"}, "used": {"limits.memory": "100Gi"}}}));
-        for (title, spec, quota, refused) in [
-            ("below", one(of("100m", "2Gi"), none()), quota(json!({})), false),
-            ("exceeds cpu", one(of("3", "2Gi"), none()), quota(json!({})), true),
-            ("exceeds pods", one(of("1", "2Gi"), none()), quota(full.clone()), true),
-            ("states no memory", one(of("1", ""), none()), quota(json!({})), true),
-            ("states no memory limit", one(of("100m", "2Gi"), of("200m", "")), limits_too(), true),
-            ("states a memory limit", one(of("100m", "2Gi"), of("200m", "4Gi")), limits_too(), false),
-            (
-                "an init container states none",
-                merged(one(of("1", "2Gi"), none()), json!({"initContainers": [container(none(), none())]})),
-                quota(json!({})),
-                true,
-            ),
-            (
-                "stated for the pod as a whole",
-                merged(one(none(), none()), json!({"resources": {"requests": of("1", "2Gi")}})),
-                quota(json!({})),
-                false,
-            ),
-            ("of pods without requests, which it is", one(none(), none()), scoped("BestEffort"), true),
-            ("of pods without requests, which it is not", one(of("1", "1Gi"), none()), scoped("BestEffort"), false),
-            (
-                "of pods with requests, which it is not",
-                one(json!({"example.com/dongle": "1"}), none()),
-                scoped("NotBestEffort"),
-                false,
-            ),
-            ("of pods with a deadline", one(of("1", "1Gi"), none()), scoped("Terminating"), false),
-            ("of pods without a deadline", one(of("1", "1Gi"), none()), scoped("NotTerminating"), true),
-            ("of pods with a class, none", one(of("1", "1Gi"), none()), scoped("PriorityClass"), false),
-            ("of pods with a class", with_class(), scoped("PriorityClass"), true),
-            ("of its class", with_class(), classed("In", &["system-node-critical"]), true),
-            ("of another class", with_class(), classed("In", &["other"]), false),
-            ("of all but its class", with_class(), classed("NotIn", &["system-node-critical"]), false),
-            (
-                "of affinity to other namespaces, none",
-                one(of("1", "1Gi"), none()),
-                scoped("CrossNamespacePodAffinity"),
-                false,
-            ),
-            (
-                "of affinity to other namespaces",
-                merged(one(of("1", "1Gi"), none()), across),
-                scoped("CrossNamespacePodAffinity"),
-                true,
-            ),
-            ("of claims of a class", one(of("1", "1Gi"), none()), scoped("VolumeAttributesClass"), false),
-        ] {
-            // A pod without requests is asked to state them where the quota counts them; those of scopes count pods alone.
-            let mut quota = quota;
-            if !quota["spec"].as_object().unwrap().is_empty() {
-                quota["status"] = json!({"hard": {"pods": "5"}, "used": {"pods": "5"}});
-            }
-            let want = if refused { vec![Code::Quota] } else { vec![] };
-            assert_eq!(codes(spec, &[quota]), want, "{title}");
-        }
-    }
-
-    #[test]
-    fn classes_and_accounts_must_be_there() {
-        let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "gold"}, "value": 1});
-        for (spec, want) in [
-            (json!({}), vec![]),
-            (json!({"priorityClassName": "gold"}), vec![]),
-            (json!({"priorityClassName": "silver"}), vec![Code::PriorityClass]),
-            (json!({"priorityClassName": "system-cluster-critical"}), vec![]),
-            (json!({"priorityClassName": "system-other"}), vec![Code::PriorityClass]),
-            (json!({"serviceAccountName": "default"}), vec![]),
-            (json!({"serviceAccountName": "robot"}), vec![Code::ServiceAccount]),
-        ] {
-            assert_eq!(codes(spec.clone(), std::slice::from_ref(&class)), want, "{spec}");
+            let p = pod("a/p").spec(json!({"containers": containers, "initContainers": init}));
+            let range = object("v1", "LimitRange", "a/r").spec(json!({"limits": [range]}));
+            let snapshot = cluster().add(p).add(range).snapshot();
+            let found = refusals(&with_defaults(&find(&snapshot, "a/p"), &snapshot), &snapshot);
+            assert_eq!(!found.is_empty(), refused, "{title}: {found:?}");
         }
     }
 }

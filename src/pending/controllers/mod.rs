@@ -1,0 +1,65 @@
+//! What each workload's controller would do: how many pods it wants, how many of them are there, and what keeps the rest
+//! from being made. One file a controller, after its `sync`.
+
+pub mod controller;
+mod cron_job;
+mod custom;
+pub mod daemon_set;
+mod deployment;
+mod indexes;
+mod job;
+mod replicas;
+mod stateful_set;
+
+use super::context::Context;
+use crate::finding::{Code, Finding, Ref};
+use crate::snapshot::workload::{Detail, Workload};
+use controller::{Controller, WorkloadStatus, is_are, pods_in_words};
+use std::sync::Arc;
+
+/// What a workload's controller finds: pods wanted against pods there.
+pub fn sync(workload: &Arc<Workload>, cx: &Context<'_>) -> WorkloadStatus {
+    at_depth(workload, cx, 0)
+}
+
+/// Owners that own each other in a ring end after so many steps.
+const DEEPEST: usize = 8;
+
+fn at_depth(workload: &Arc<Workload>, cx: &Context<'_>, depth: usize) -> WorkloadStatus {
+    if depth > DEEPEST {
+        return WorkloadStatus::default();
+    }
+    let c = Controller::new(workload, cx);
+    let mut found = match &workload.detail {
+        Detail::Deployment(d) => deployment::sync(&c, &d.0, &d.1),
+        Detail::ReplicaSet(s) => replicas::sync(&c, s.observed_generation),
+        Detail::ReplicationController(s) => replicas::sync(&c, s.observed_generation),
+        Detail::StatefulSet(d) => stateful_set::sync(&c, &d.0, &d.1),
+        Detail::DaemonSet(status) => daemon_set::sync(&c, status),
+        Detail::Job(d) => job::sync(&c, &d.0, &d.1),
+        Detail::CronJob(d) => cron_job::sync(&c, &d.0, &d.1),
+        Detail::Custom => custom::sync(&c, &|owned| at_depth(owned, cx, depth + 1)),
+    };
+    if found.missing > 0 && found.findings.is_empty() {
+        found.findings.push(c.unexplained(&found));
+    }
+    found
+}
+
+/// A workload that lacks nothing, in a sentence: asked for by name, each is told of.
+pub fn summary(workload: &Arc<Workload>, found: &WorkloadStatus) -> Finding {
+    let name = format!("{} {}", workload.kind, workload.meta.path());
+    let of = |code, message: String| Finding::new(code, message).about([Ref::workload(workload)]);
+    let there = format!("{} there, {} Ready", is_are(found.current), found.ready);
+    match found.desired {
+        Some(0) if found.current == 0 => of(Code::ScaledDown, format!("{name} wants no pods: spec.replicas is 0")),
+        Some(wanted) if wanted < found.current => {
+            of(Code::ScaledDown, format!("{name} wants {}: {there}; the surplus is removed", pods_in_words(wanted)))
+        }
+        Some(wanted) => of(Code::Running, format!("{name} wants {}: {there}", pods_in_words(wanted))),
+        None => of(Code::Running, format!("{name}: {there}; how many pods it wants is not known (it has no scale)")),
+    }
+}
+
+#[cfg(test)]
+mod tests;
