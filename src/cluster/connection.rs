@@ -11,6 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
 use super::client::{Client, Refusal, Reply};
+use super::credentials::CredentialSource;
 use super::discovery::{self, Resource};
 use super::environment::System;
 use super::explain::Endpoint;
@@ -18,6 +19,7 @@ use super::list::{self, JSON, ListEvent, ListOutcome, ListRequest};
 use super::options::ConnectOptions;
 use super::progress::{Observer, Silent};
 use super::target;
+use super::userinfo;
 use crate::error::{Failure, FailureKind, Result};
 
 /// Single objects that are asked for at the same time.
@@ -108,14 +110,16 @@ impl Cluster {
         Some(self.runtime.block_on(get).ok()?.ok()?.ok()?.body)
     }
 
-    /// Reads by `read`, with new credentials if those at hand have ended: a watch outlives a token.
+    /// Reads by `read`, with new credentials if those at hand have ended: a watch outlives a token, and what a plugin
+    /// keeps may have been withdrawn. As client-go, a plugin is asked once more when the server refuses what it gave.
     pub(super) fn with_fresh_credentials<T>(&mut self, read: impl Fn(&Self) -> Result<T>) -> Result<T> {
         let stale = self.connected.elapsed() > STALE_AFTER;
+        let has_plugin = matches!(self.client.endpoint().credentials, CredentialSource::Plugin { .. });
         if stale && self.expires.is_some_and(|at| at <= Timestamp::now()) {
             *self = Self::connect_with(&self.options, Arc::clone(&self.observer))?;
         }
         match read(self) {
-            Err(failure) if failure.kind == FailureKind::NoAccess && stale => {
+            Err(failure) if failure.kind == FailureKind::NoAccess && (stale || has_plugin) => {
                 *self = Self::connect_with(&self.options, Arc::clone(&self.observer))?;
                 read(self)
             }
@@ -135,6 +139,13 @@ impl Cluster {
         let body = match got {
             Ok(body) => body,
             Err(ListOutcome::Forbidden { .. }) => return Ok(None),
+            Err(ListOutcome::Failed { message }) => {
+                return Err(Failure::new(
+                    FailureKind::NoCluster,
+                    format!("{} does not answer: {message}", self.server()),
+                )
+                .hint("the API server, or what stands before it, is overloaded or unwell: try again later"));
+            }
             Err(outcome) => return Err(self.strange(&format!("/version: {}", list::words(&outcome)))),
         };
         match serde_json::from_slice::<Info>(&body) {
@@ -206,15 +217,9 @@ fn endpoint(target: &target::Target) -> Endpoint {
     Endpoint {
         server: target.config.cluster_url.to_string().trim_end_matches('/').to_owned(),
         context: target.context.clone(),
-        proxy: target.config.proxy_url.as_ref().map(without_password),
+        // Its address is shown, its password is not.
+        proxy: target.config.proxy_url.as_ref().map(|url| userinfo::hidden(url.to_string().trim_end_matches('/'))),
         has_authority: target.config.root_cert.is_some(),
         credentials: target.credentials.clone(),
     }
-}
-
-/// A proxy's address is shown, its password is not.
-fn without_password(url: &http::Uri) -> String {
-    let authority = url.authority().map_or("", |authority| authority.as_str());
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    format!("{}://{host}", url.scheme_str().unwrap_or("http"))
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use http::HeaderValue;
 use jiff::Timestamp;
 use kube::config::AuthInfo;
 
@@ -108,6 +109,7 @@ pub fn identify(
     let mut auth = AuthInfo::default();
     let has_certificate = set_certificate(host, name, user, &mut auth)?;
     if let Some(token) = token(host, name, user)? {
+        sendable(&token).map_err(|why| bad_user(name, why))?;
         let expires = jwt_expiry(&token);
         auth.token = Some(token.into());
         return Ok(Credentials { auth, source: CredentialSource::Token { expires }, expires: None });
@@ -183,6 +185,9 @@ fn from_plugin(name: &str, exec: &Exec, cluster: &ClusterInfo, mut auth: AuthInf
         return Err(bad_user(name, "has an exec section without a command"));
     }
     let given = exec::run(name, exec, cluster)?;
+    if let Some(token) = &given.token {
+        sendable(token).map_err(|why| bad_user(name, format!("the credential plugin {}: {why}", exec.command)))?;
+    }
     let expires = given.expires;
     auth.token = given.token.map(Into::into);
     auth.client_certificate_data = given.client_certificate_data.map(|pem| STANDARD.encode(pem));
@@ -202,6 +207,7 @@ fn oidc(name: &str, token: &str, mut auth: AuthInfo, now: Timestamp) -> Result<C
         )
         .hint("run any kubectl command, kubectl get ns for one: it renews the login, or asks you to log in again"));
     }
+    sendable(token).map_err(|why| bad_user(name, why))?;
     auth.token = Some(token.to_owned().into());
     Ok(Credentials { auth, source: CredentialSource::Oidc { expires }, expires })
 }
@@ -217,6 +223,12 @@ fn jwt_expiry(token: &str) -> Option<Timestamp> {
     let claims: Claims = serde_json::from_slice(&json).ok()?;
     // Whole seconds are enough for words; a value out of range saturates, and is then no timestamp.
     Timestamp::from_second(claims.exp as i64).ok()
+}
+
+/// Whether a token can stand in a header at all: kube does not ask.
+fn sendable(token: &str) -> Result<(), &'static str> {
+    let fits = HeaderValue::from_str(token).is_ok();
+    fits.then_some(()).ok_or("its token has characters that cannot be sent")
 }
 
 fn bad_user(name: &str, what: impl AsRef<str>) -> Failure {

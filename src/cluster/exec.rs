@@ -157,8 +157,23 @@ fn not_run(user: &str, exec: &Exec, error: io::Error) -> Failure {
     }
 }
 
+/// The plugin's command line, for a hint. What looks like a secret in it is left out.
 fn command_line(exec: &Exec) -> String {
-    std::iter::once(&exec.command).chain(&exec.args).map(String::as_str).collect::<Vec<_>>().join(" ")
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name.starts_with('-') && ["secret", "token", "password"].iter().any(|word| name.contains(word))
+    };
+    let mut words = vec![exec.command.clone()];
+    let mut before = "";
+    for arg in &exec.args {
+        words.push(match arg.split_once('=') {
+            Some((name, _)) if is_secret(name) => format!("{name}=…"),
+            _ if is_secret(before) && !before.contains('=') => "…".to_owned(),
+            _ => arg.clone(),
+        });
+        before = arg;
+    }
+    words.join(" ")
 }
 
 /// An install hint comes from a file that may be someone else's: its escape codes must not reach the terminal.
@@ -275,6 +290,18 @@ args:
             failure.to_string(),
             "the credential plugin sh of the user \"dev\": it failed (exit status: 7): session expired"
         );
+    }
+
+    #[test]
+    fn secrets_in_arguments_are_not_shown() {
+        let rows = [
+            ("[get-token, --cluster-name, prod]", "p get-token --cluster-name prod"),
+            ("[get-token, '--oidc-client-secret=s3cr3t', -v]", "p get-token --oidc-client-secret=… -v"),
+            ("[--password, s3cr3t, --token=s3cr3t, x]", "p --password … --token=… x"),
+        ];
+        for (args, want) in rows {
+            assert_eq!(command_line(&v1(&format!("command: p\nargs: {args}"))), want);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::list::{ListEvent, ListOutcome};
-use super::read::{CustomOwner, Wanted, wanted};
+use super::read::{CustomOwner, Wanted, judged, wanted};
 use super::{Cluster, pages};
 use crate::error::Result;
 use crate::snapshot::Kind;
@@ -66,7 +66,7 @@ impl Cluster {
                 if let Some(fault) = &content.fault {
                     log::warn!("{}: {fault}", kind.resource());
                 }
-                let outcome = if content.fault.is_some() { "failed" } else { word(&outcome) };
+                let outcome = if content.fault.is_some() { "failed" } else { word(&judged(*kind, outcome)) };
                 read.push(header_read(*kind, namespace, outcome));
             }
         }

@@ -1,5 +1,6 @@
 //! Lists: asked for in pages, several lists at once, the bytes handed on as they come.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,8 +14,11 @@ use super::progress::Observer;
 use super::status::Encoding;
 use crate::error::Result;
 
-/// Items of a page: kubectl's own `--chunk-size`.
+/// Items of a page: kubectl's own `--chunk-size`; and of a page where one of that many is too long.
 const PAGE: u32 = 500;
+const SMALL_PAGE: u32 = 50;
+/// Pages of one list: more objects than any cluster has of a kind.
+const PAGES: u32 = 20_000;
 /// Lists that are read at the same time. HTTP/1.1 takes a connection for each.
 const AT_ONCE: usize = 4;
 /// Pages that wait to be decoded, and their kilobytes, so that memory is bounded. There is room enough for the small
@@ -39,6 +43,8 @@ pub const PROTOBUF_METADATA: &str = "application/vnd.kubernetes.protobuf;as=Part
 #[derive(Debug, Clone)]
 pub struct ListRequest {
     path: String,
+    /// The kind of its objects, where it is known what the server calls a list of them.
+    kind: Option<&'static str>,
     accept: &'static str,
     fields: String,
 }
@@ -47,7 +53,14 @@ impl ListRequest {
     /// The list at `path`, like `/apis/policy/v1/namespaces/shop/poddisruptionbudgets`, in JSON.
     #[must_use]
     pub fn new(path: impl Into<String>) -> Self {
-        Self { path: path.into(), accept: JSON, fields: String::new() }
+        Self { path: path.into(), kind: None, accept: JSON, fields: String::new() }
+    }
+
+    /// What it is a list of: an answer that is a list of something else is none.
+    #[must_use]
+    pub fn of(mut self, kind: &'static str) -> Self {
+        self.kind = Some(kind);
+        self
     }
 
     /// The encodings to ask for.
@@ -66,12 +79,18 @@ impl ListRequest {
 
     /// The path and query of its first page.
     pub(super) fn first_page(&self) -> String {
-        self.page("")
+        self.page("", PAGE)
     }
 
-    fn page(&self, token: &str) -> String {
+    /// Whether an answer of this kind is what was asked for.
+    fn is_answered_by(&self, kind: &str) -> bool {
+        let of = kind.strip_suffix("List");
+        of.is_some() && self.kind.is_none_or(|wanted| of == Some(wanted) || of == Some("PartialObjectMetadata"))
+    }
+
+    fn page(&self, token: &str, limit: u32) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("limit", &PAGE.to_string());
+        query.append_pair("limit", &limit.to_string());
         let more = [("fieldSelector", &*self.fields), ("continue", token)];
         query.extend_pairs(more.iter().filter(|(_, value)| !value.is_empty()));
         format!("{}?{}", self.path, query.finish())
@@ -134,6 +153,7 @@ impl From<Refusal> for ListOutcome {
             }
             Refusal::Status(404, _) => Self::Absent,
             Refusal::Status(code, status) => Self::Failed { message: status.words(code) },
+            Refusal::TooLong => Self::Failed { message: "the answer is too long".into() },
             Refusal::Broken(message) => Self::Failed { message },
         }
     }
@@ -218,13 +238,20 @@ async fn read(
     let started = Instant::now();
     let (mut pages, mut bytes, mut restarts) = (0, 0, 0);
     let mut token = String::new();
+    let mut limit = PAGE;
+    let mut seen = HashSet::new();
     loop {
-        let reply = match client.get(&request.page(&token), request.accept, observer).await? {
+        let reply = match client.get(&request.page(&token, limit), request.accept, observer).await? {
             Ok(reply) => reply,
+            Err(Refusal::TooLong) if limit > SMALL_PAGE => {
+                limit = SMALL_PAGE;
+                continue;
+            }
             // The server keeps the state a list was begun in for some minutes only.
             Err(Refusal::Status(410, _)) if !token.is_empty() && restarts < RESTARTS => {
                 restarts += 1;
                 token.clear();
+                seen.clear();
                 log::info!("{}: the list expired while it was read, and is read anew", request.path);
                 if !to.send(index, ListEvent::Restart).await {
                     return Ok(ListOutcome::Failed { message: "nobody reads it".into() });
@@ -241,6 +268,11 @@ async fn read(
             Ok(head) => head,
             Err(why) => return Ok(ListOutcome::Failed { message: format!("the answer is no list: {why}") }),
         };
+        if !request.is_answered_by(&head.kind) {
+            return Ok(ListOutcome::Failed {
+                message: format!("the answer is a {}, which was not asked for", head.kind),
+            });
+        }
         pages += 1;
         bytes += reply.body.len() as u64;
         let (items, total, all_bytes) = {
@@ -261,6 +293,9 @@ async fn read(
             let outcome = ListOutcome::Read { pages, bytes, took: started.elapsed() };
             log::info!("{}: {}", request.path, words(&outcome));
             return Ok(outcome);
+        }
+        if !seen.insert(head.token.clone()) || pages == PAGES {
+            return Ok(ListOutcome::Failed { message: "the pages of the list do not end".into() });
         }
         token = head.token;
     }
@@ -283,9 +318,9 @@ mod tests {
     fn the_query_of_a_page() {
         let request = ListRequest::new("/api/v1/pods").fields("spec.nodeName=n-1");
         assert_eq!(
-            request.page("a/b=="),
+            request.page("a/b==", PAGE),
             "/api/v1/pods?limit=500&fieldSelector=spec.nodeName%3Dn-1&continue=a%2Fb%3D%3D"
         );
-        assert_eq!(ListRequest::new("/api/v1/pods").page(""), "/api/v1/pods?limit=500");
+        assert_eq!(ListRequest::new("/api/v1/pods").first_page(), "/api/v1/pods?limit=500");
     }
 }

@@ -4,11 +4,13 @@ use prost::bytes::Bytes;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use super::status::{Encoding, unwrap_protobuf};
+use super::status::{Encoding, Envelope};
 
 /// `metav1.ListMeta`: what pages are turned by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListHead {
+    /// What the list says it is: `PodList`.
+    pub kind: String,
     /// Where the next page begins; empty on the last one.
     pub token: String,
     /// How many objects follow, where the server says so.
@@ -42,15 +44,17 @@ impl ListHead {
     /// # Errors
     /// The body is no list.
     pub fn of(encoding: Encoding, body: &Bytes) -> Result<Self, String> {
-        let metadata = match encoding {
-            Encoding::Json => json_metadata(body)?,
+        let (kind, metadata) = match encoding {
+            Encoding::Json => json_head(body)?,
             Encoding::Protobuf => {
-                let list: ProtobufList = prost::Message::decode(unwrap_protobuf(body)?).map_err(|e| e.to_string())?;
-                list.metadata.unwrap_or_default()
+                let envelope = Envelope::open(body)?;
+                let kind = envelope.kind().to_owned();
+                let list: ProtobufList = prost::Message::decode(envelope.raw).map_err(|e| e.to_string())?;
+                (kind, list.metadata.unwrap_or_default())
             }
             Encoding::Other => return Err("it is neither JSON nor protobuf; is this an API server?".into()),
         };
-        Ok(Self { token: metadata.token, remaining: u64::try_from(metadata.remaining_item_count).unwrap_or(0) })
+        Ok(Self { kind, token: metadata.token, remaining: u64::try_from(metadata.remaining_item_count).unwrap_or(0) })
     }
 }
 
@@ -72,8 +76,8 @@ pub fn names(body: &[u8]) -> Option<Vec<String>> {
     Some(list.items.into_iter().map(|object| object.metadata.name).collect())
 }
 
-/// The `metadata` of a list in JSON. The API server writes it before the items, and then they are not looked at.
-fn json_metadata(body: &[u8]) -> Result<ListMeta, String> {
+/// The `kind` and the `metadata` of a list in JSON. The API server writes it before the items, and then they are not looked at.
+fn json_head(body: &[u8]) -> Result<(String, ListMeta), String> {
     struct Head<'a> {
         kind: &'a mut String,
         metadata: &'a mut Option<ListMeta>,
@@ -108,7 +112,7 @@ fn json_metadata(body: &[u8]) -> Result<ListMeta, String> {
     let head = Head { kind: &mut kind, metadata: &mut metadata };
     let seen = head.deserialize(&mut serde_json::Deserializer::from_slice(body));
     match (seen, metadata) {
-        (_, Some(metadata)) if kind.ends_with("List") => Ok(metadata),
+        (_, Some(metadata)) if kind.ends_with("List") => Ok((kind, metadata)),
         (Err(e), _) => Err(e.to_string()),
         (Ok(()), _) => Err(format!("its kind is {kind:?}")),
     }
@@ -120,14 +124,18 @@ mod tests {
 
     #[test]
     fn the_head_of_a_list() {
-        let head = |token: &str, remaining| Some(ListHead { token: token.into(), remaining });
+        let head =
+            |kind: &str, token: &str, remaining| Some(ListHead { kind: kind.into(), token: token.into(), remaining });
         let rows = [
             (
                 r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"t","remainingItemCount":30},"items":[{"broken"#,
-                head("t", 30),
+                head("PodList", "t", 30),
             ),
-            (r#"{"kind":"PodList","metadata":{},"items":[]}"#, head("", 0)),
-            (r#"{"items":[{"metadata":{"continue":"no"}}],"metadata":{"continue":"c"},"kind":"XList"}"#, head("c", 0)),
+            (r#"{"kind":"PodList","metadata":{},"items":[]}"#, head("PodList", "", 0)),
+            (
+                r#"{"items":[{"metadata":{"continue":"no"}}],"metadata":{"continue":"c"},"kind":"XList"}"#,
+                head("XList", "c", 0),
+            ),
             (r#"{"kind":"Pod","metadata":{}}"#, None),
             (r#"{"kind":"PodList","items":[]}"#, None),
             (r#"{"kind":"PodList""#, None),
@@ -148,7 +156,7 @@ mod tests {
         body.push(raw.len() as u8);
         body.extend_from_slice(raw);
         let head = ListHead::of(Encoding::Protobuf, &Bytes::from(body.clone())).unwrap();
-        assert_eq!(head, ListHead { token: "tok".into(), remaining: 30 });
+        assert_eq!(head, ListHead { kind: "PodList".into(), token: "tok".into(), remaining: 30 });
         body.truncate(body.len() - 3);
         assert!(ListHead::of(Encoding::Protobuf, &Bytes::from(body)).is_err());
         assert!(ListHead::of(Encoding::Other, &Bytes::new()).is_err());

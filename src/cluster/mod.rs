@@ -26,6 +26,7 @@ mod proxy;
 mod read;
 mod status;
 mod target;
+mod userinfo;
 
 pub use self::connection::{Cluster, Got};
 pub use self::export::Export;

@@ -7,6 +7,9 @@ use clap::Args;
 
 use crate::duration::parse_timeout;
 
+/// The limit of a request where none is given. An API server gives up a list after a minute; the rest is for the network.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
+
 /// kubectl's global flags, with kubectl's meanings (`kubectl options`). The namespace is not among them: it also
 /// narrows what is read from a file.
 ///
@@ -68,7 +71,7 @@ pub struct ConnectOptions {
         num_args = 0..=1, require_equals = true, default_missing_value = "true"
     )]
     pub disable_compression: Option<bool>,
-    /// How long a single request may take; 0 is without end
+    /// How long a single request may take; 0 is without end (default: 5m)
     #[arg(long, global = true, value_name = "DURATION", value_parser = parse_timeout)]
     pub request_timeout: Option<Duration>,
 }
@@ -99,10 +102,10 @@ impl ConnectOptions {
         given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }
 
-    /// The limit of one request: none where the flag is absent or 0.
+    /// The limit of one request: none where it is given as 0.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
-        self.request_timeout.filter(|limit| !limit.is_zero())
+        Some(self.request_timeout.unwrap_or(REQUEST_TIMEOUT)).filter(|limit| !limit.is_zero())
     }
 }
 
@@ -193,7 +196,7 @@ mod tests {
     #[test]
     fn a_timeout_of_zero_is_none() {
         let rows = [
-            ("", None),
+            ("", Some(300)),
             ("--request-timeout=0", None),
             ("--request-timeout=0s", None),
             ("--request-timeout=15", Some(15)),

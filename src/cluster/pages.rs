@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::list::Page;
-use super::status::{Encoding, unwrap_protobuf};
+use super::status::{Encoding, Envelope};
 use crate::wire::item::Item;
 
 /// A list in JSON, its items unread. Go writes `null` for no items.
@@ -33,7 +33,8 @@ pub fn each_item(page: &Page, mut item: impl FnMut(Item<'_>)) -> Result<(), Stri
             list.items.unwrap_or_default().into_iter().for_each(|raw| item(Item::Json(raw.get().as_bytes())));
         }
         Encoding::Protobuf => {
-            let list: ProtobufList = prost::Message::decode(unwrap_protobuf(&page.body)?).map_err(|e| e.to_string())?;
+            let list: ProtobufList =
+                prost::Message::decode(Envelope::open(&page.body)?.raw).map_err(|e| e.to_string())?;
             list.items.iter().for_each(|bytes| item(Item::Proto(bytes)));
         }
         Encoding::Other => return Err("it is neither JSON nor protobuf".into()),

@@ -8,6 +8,7 @@ use http::Uri;
 use ipnet::IpNet;
 
 use super::environment::Environment;
+use super::userinfo;
 use crate::error::{Failure, Result};
 
 /// The proxy that the environment names for `target`, if it is to be used for it.
@@ -29,7 +30,7 @@ pub fn from_environment(host: &dyn Environment, target: &Uri) -> Result<Option<U
     // A proxy without a scheme is an http one.
     let with_scheme = if value.contains("://") { value.clone() } else { format!("http://{value}") };
     parse(&with_scheme).map(Some).map_err(|why| {
-        Failure::usage(format!("${name} is {value:?}: {why}"))
+        Failure::usage(format!("${name} is {:?}: {why}", userinfo::hidden(&value)))
             .hint("set it like http://proxy.example.com:3128, or name the API server in NO_PROXY")
     })
 }
@@ -39,7 +40,9 @@ pub fn from_environment(host: &dyn Environment, target: &Uri) -> Result<Option<U
 /// # Errors
 /// It is no URL of a proxy.
 pub fn from_kubeconfig(cluster: &str, url: &str) -> Result<Uri> {
-    parse(url).map_err(|why| Failure::bad_input(format!("the proxy-url of the cluster {cluster:?} is {url:?}: {why}")))
+    parse(url).map_err(|why| {
+        Failure::bad_input(format!("the proxy-url of the cluster {cluster:?} is {:?}: {why}", userinfo::hidden(url)))
+    })
 }
 
 fn parse(url: &str) -> Result<Uri, String> {

@@ -46,12 +46,26 @@ fn list_at(kind: Kind, api_version: &str, namespace: Option<&str>) -> ListReques
         Some(namespace) if info.namespaced => format!("{group}/namespaces/{namespace}/{}", info.plural),
         _ => format!("{group}/{}", info.plural),
     };
+    let list = ListRequest::new(path);
+    // Operators may call their lists as they like.
+    let list = if info.custom { list } else { list.of(info.name) };
     match kind {
         // Of a namespace its labels and its deletion are of interest.
-        Kind::Namespace => ListRequest::new(path).accept(PROTOBUF_METADATA),
+        Kind::Namespace => list.accept(PROTOBUF_METADATA),
         // The others are none of a drain's business.
-        Kind::LonghornSetting => ListRequest::new(path).fields("metadata.name=node-drain-policy"),
-        _ => ListRequest::new(path).accept(PROTOBUF),
+        Kind::LonghornSetting => list.fields("metadata.name=node-drain-policy"),
+        _ => list.accept(PROTOBUF),
+    }
+}
+
+/// What became of the list of a kind. That the server has no such kind is a fault where every server has it.
+pub(super) fn judged(kind: Kind, outcome: ListOutcome) -> ListOutcome {
+    let everywhere = matches!(kind.info().group, "" | "apps" | "batch" | "policy");
+    match outcome {
+        ListOutcome::Absent if everywhere => {
+            ListOutcome::Failed { message: "the server does not have it (404)".into() }
+        }
+        outcome => outcome,
     }
 }
 
@@ -96,7 +110,7 @@ impl Cluster {
         })?;
         for (wanted, outcome) in outcomes {
             match wanted {
-                Wanted::Kind(kind) => builder.note(*kind, outcome.into()),
+                Wanted::Kind(kind) => builder.note(*kind, judged(*kind, outcome).into()),
                 // A word less about its neighbours is no gap.
                 Wanted::PodsOnNode => {}
             }

@@ -38,25 +38,40 @@ pub struct Status {
 
 /// `runtime.Unknown`, the envelope of protobuf. Zero-copy: `raw` is a part of the body.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Unknown {
+pub struct Envelope {
+    #[prost(message, optional, tag = "1")]
+    type_meta: Option<TypeMeta>,
+    /// The object inside.
     #[prost(bytes = "bytes", tag = "2")]
-    raw: Bytes,
+    pub raw: Bytes,
 }
 
-/// What lies in the envelope of a protobuf answer.
-///
-/// # Errors
-/// It has none.
-pub fn unwrap_protobuf(body: &Bytes) -> Result<Bytes, String> {
-    let envelope = body.strip_prefix(b"k8s\0").ok_or("it does not begin as Kubernetes' protobuf does")?;
-    let unknown: Unknown = prost::Message::decode(body.slice_ref(envelope)).map_err(|e| e.to_string())?;
-    Ok(unknown.raw)
+#[derive(Clone, PartialEq, prost::Message)]
+struct TypeMeta {
+    #[prost(string, tag = "2")]
+    kind: String,
+}
+
+impl Envelope {
+    /// Takes off the envelope of a protobuf answer.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn open(body: &Bytes) -> Result<Self, String> {
+        let envelope = body.strip_prefix(b"k8s\0").ok_or("it does not begin as Kubernetes' protobuf does")?;
+        prost::Message::decode(body.slice_ref(envelope)).map_err(|e| e.to_string())
+    }
+
+    /// The kind of the object inside.
+    pub fn kind(&self) -> &str {
+        self.type_meta.as_ref().map_or("", |meta| &meta.kind)
+    }
 }
 
 /// The envelope around a list in protobuf.
 #[cfg(test)]
 pub(super) fn wrap(raw: Vec<u8>) -> Vec<u8> {
-    prost::Message::encode_to_vec(&Unknown { raw: raw.into() })
+    prost::Message::encode_to_vec(&Envelope { type_meta: None, raw: raw.into() })
 }
 
 impl Status {
@@ -65,7 +80,9 @@ impl Status {
     pub fn of(encoding: Encoding, body: &Bytes) -> Self {
         let parsed = match encoding {
             Encoding::Json => serde_json::from_slice(body).ok(),
-            Encoding::Protobuf => unwrap_protobuf(body).ok().and_then(|raw| prost::Message::decode(raw).ok()),
+            Encoding::Protobuf => {
+                Envelope::open(body).ok().and_then(|envelope| prost::Message::decode(envelope.raw).ok())
+            }
             Encoding::Other => None,
         };
         parsed.filter(|status: &Self| !status.message.is_empty() || !status.reason.is_empty()).unwrap_or_else(|| {

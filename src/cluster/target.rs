@@ -19,6 +19,7 @@ use super::exec::ClusterInfo;
 use super::kubeconfig::{Cluster, Context, Kubeconfig, User};
 use super::options::ConnectOptions;
 use super::proxy;
+use super::userinfo;
 use crate::error::{Failure, FailureKind, Result};
 
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -178,6 +179,7 @@ fn from_kubeconfig(host: &dyn Environment, options: &ConnectOptions, chosen: Cho
     let ca = certificate_authority(host, &cluster_name, &cluster)?;
     let has_certificate = !user.client_certificate.as_os_str().is_empty() || !user.client_certificate_data.is_empty();
     let url = server_url(&cluster.server, ca.is_some() || cluster.insecure_skip_tls_verify || has_certificate)?;
+    let (url, in_url) = userinfo::split(url);
     let proxy_url = if cluster.proxy_url.is_empty() {
         proxy::from_environment(host, &url)?
     } else {
@@ -197,6 +199,15 @@ fn from_kubeconfig(host: &dyn Environment, options: &ConnectOptions, chosen: Cho
         credentials::identify(host, &user_name, &user, &told, now)?
     } else {
         Credentials { auth: AuthInfo::default(), source: CredentialSource::Nothing, expires: None }
+    };
+    // Go's client sends what stands in the URL before anything else, and over plain HTTP, too.
+    let source = match in_url {
+        Some((name, password)) => {
+            (auth.username, auth.password) = (Some(name), Some(password.into()));
+            auth.token = None;
+            CredentialSource::Password
+        }
+        None => source,
     };
     credentials::impersonation(&user, &mut auth)?;
 
@@ -225,7 +236,7 @@ fn base_config(url: Uri) -> kube::Config {
 /// As client-go's `rest.DefaultServerURL`: a host and a port are enough.
 fn server_url(server: &str, tls: bool) -> Result<Uri> {
     let bad = || {
-        Failure::bad_input(format!("the server {server:?} is no address of an API server"))
+        Failure::bad_input(format!("the server {:?} is no address of an API server", userinfo::hidden(server)))
             .hint("write it like https://host:6443")
     };
     let text = match server.contains("://") {

@@ -10,7 +10,8 @@ use kubectl_pdb::snapshot::workload::Scale;
 use kubectl_pdb::snapshot::{Kind, Snapshot};
 use serde_json::{Value, json};
 
-use crate::fake_api::{FakeApi, Reply, Running};
+use crate::fake_api::{FakeApi, Running};
+use crate::reply::Reply;
 
 const PODS: &str = "/api/v1/pods";
 const NODES: &str = "/api/v1/nodes";
@@ -133,7 +134,7 @@ impl Observer for Heard {
 fn a_busy_server_is_asked_again_when_it_says() {
     let busy = Reply::status(429, "TooManyRequests", "too many requests").header("Retry-After", "0");
     let down = Reply::status(503, "ServiceUnavailable", "starting");
-    let broken = Reply::new(200, "application/json", "{\"kind\":\"PodList\"}").cut_at(5);
+    let broken = Reply::new(200, "application/json", "{\"kind\":\"PodList\"}").closed_at(5);
     let api = FakeApi::new().list(PODS, "PodList", pods(1)).script(PODS, [busy, down, broken]).start();
     let heard = Heard::default();
     let cluster = Cluster::connect(&options(&api.url), heard.clone()).unwrap();
@@ -220,19 +221,21 @@ fn snapshot(api: &Running, kinds: &[Kind], namespace: Option<&str>) -> Snapshot 
 #[test]
 fn lists_become_a_snapshot_and_what_cannot_be_read_a_gap() {
     let pod = |name: &str, namespace: &str| json!({"metadata": {"name": name, "namespace": namespace, "uid": name}});
-    let api = FakeApi::new()
+    let api = FakeApi::bare()
         .list(PODS, "PodList", vec![pod("a", "x"), pod("b", "x"), pod("c", "y")])
         .list(NODES, "NodeList", vec![json!({"metadata": {"name": "n"}, "spec": {"unschedulable": "perhaps"}})])
         .always("/api/v1/namespaces", Reply::status(403, "Forbidden", "no"))
         .page(2)
         .start();
-    let kinds = [Kind::Pod, Kind::Node, Kind::Namespace, Kind::PodDisruptionBudget];
+    let kinds = [Kind::Pod, Kind::Node, Kind::Namespace, Kind::PodDisruptionBudget, Kind::StorageClass];
     let got = snapshot(&api, &kinds, None);
     assert_eq!(got.pods.iter().map(|pod| pod.meta.path()).collect::<Vec<_>>(), ["x/a", "x/b", "y/c"]);
     assert!(got.coverage.has(Kind::Pod));
     assert!(matches!(got.coverage.of(Kind::Node), Gap::Failed(why) if why.contains("perhaps")));
     assert_eq!(*got.coverage.of(Kind::Namespace), Gap::Forbidden("no (403)".into()));
-    assert_eq!(*got.coverage.of(Kind::PodDisruptionBudget), Gap::Absent);
+    assert_eq!(*got.coverage.of(Kind::StorageClass), Gap::Absent);
+    // No server that is an API server is without.
+    assert_eq!(*got.coverage.of(Kind::PodDisruptionBudget), Gap::Failed("the server does not have it (404)".into()));
     assert_eq!(got.source.server_version.as_deref(), Some("v1.36.3"));
     let got = snapshot(&api, &kinds, Some("y"));
     assert_eq!(got.pods.iter().map(|pod| pod.meta.path()).collect::<Vec<_>>(), ["y/c"]);

@@ -1,69 +1,34 @@
 //! An API server of a few lines on the loopback address: it serves objects in pages, and misbehaves when told to.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
-use std::time::Duration;
 
+use kubectl_pdb::snapshot::Kind;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
-/// What is answered once, in the place of the objects.
-#[derive(Clone)]
-pub struct Reply {
-    pub code: u16,
-    pub headers: Vec<(&'static str, String)>,
-    pub body: Vec<u8>,
-    /// Waited before the head is sent.
-    pub delay: Duration,
-    /// Bytes of the body after which the connection is closed.
-    pub cut: Option<usize>,
-}
+use crate::reply::Reply;
 
-impl Reply {
-    pub fn new(code: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        let headers = vec![("Content-Type", content_type.to_owned())];
-        Self { code, headers, body: body.into(), delay: Duration::ZERO, cut: None }
-    }
-
-    /// A refusal as an API server words it.
-    pub fn status(code: u16, reason: &str, message: &str) -> Self {
-        let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": message, "reason": reason, "code": code});
-        Self::new(code, "application/json", status.to_string())
-    }
-
-    pub fn header(mut self, name: &'static str, value: &str) -> Self {
-        self.headers.push((name, value.to_owned()));
-        self
-    }
-
-    pub fn after(mut self, delay: Duration) -> Self {
-        self.delay = delay;
-        self
-    }
-
-    pub fn cut_at(mut self, bytes: usize) -> Self {
-        self.cut = Some(bytes);
-        self
-    }
-}
-
-#[derive(Default)]
 struct State {
     /// Objects by the path of their list over all namespaces.
     lists: BTreeMap<String, (String, Vec<Value>)>,
     objects: BTreeMap<String, Value>,
-    /// Answers that are given before the others, by path without query; the last one of a path stays if `always`.
+    /// Answers that are given before the others, by path without query.
     script: Mutex<BTreeMap<String, VecDeque<Reply>>>,
     always: BTreeMap<String, Reply>,
+    /// Answers to requests for a page that is not the first one.
+    later: BTreeMap<String, Reply>,
+    /// The one token that is accepted, where there is one.
+    token: Option<String>,
     page: usize,
     asked: Mutex<Vec<String>>,
 }
 
-/// The server as it is set up. Nothing listens before [`FakeApi::start`].
-#[derive(Default)]
+/// The server as it is set up. Nothing listens before it is started.
 pub struct FakeApi(State);
 
 /// The server as it runs, until the process ends.
@@ -73,9 +38,26 @@ pub struct Running {
 }
 
 impl FakeApi {
-    /// A server without objects, that knows its version.
+    /// A server that knows its version and the kinds that every server has, without objects.
     pub fn new() -> Self {
-        let state = State { page: 500, ..State::default() };
+        let everywhere = |kind: &&Kind| matches!(kind.info().group, "" | "apps" | "batch" | "policy");
+        let kinds = Kind::ALL.iter().filter(everywhere);
+        kinds
+            .fold(Self::bare(), |api, kind| api.list(&path_of(*kind), &format!("{}List", kind.info().name), Vec::new()))
+    }
+
+    /// A server that knows its version, and nothing else.
+    pub fn bare() -> Self {
+        let state = State {
+            lists: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            script: Mutex::default(),
+            always: BTreeMap::new(),
+            later: BTreeMap::new(),
+            token: None,
+            page: 500,
+            asked: Mutex::default(),
+        };
         Self(state).object("/version", json!({"major": "1", "minor": "36", "gitVersion": "v1.36.3"}))
     }
 
@@ -103,6 +85,18 @@ impl FakeApi {
         self
     }
 
+    /// Gives this answer whenever a page of `path` is asked for that is not the first one.
+    pub fn later(mut self, path: &str, reply: Reply) -> Self {
+        self.0.later.insert(path.into(), reply);
+        self
+    }
+
+    /// Refuses everyone without this token.
+    pub fn token(mut self, token: &str) -> Self {
+        self.0.token = Some(token.into());
+        self
+    }
+
     /// Serves at most so many objects a page, however many are asked for.
     pub fn page(mut self, items: usize) -> Self {
         self.0.page = items;
@@ -110,15 +104,33 @@ impl FakeApi {
     }
 
     pub fn start(self) -> Running {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        self.start_on("127.0.0.1:0", false)
+    }
+
+    /// With TLS: the authority of its certificate is [`authority`].
+    pub fn start_tls(self) -> Running {
+        self.start_on("127.0.0.1:0", true)
+    }
+
+    /// On an address of choice, with or without TLS.
+    pub fn start_on(self, address: &str, with_tls: bool) -> Running {
+        let tls = with_tls.then(|| Arc::clone(&tls().server));
+        let listener = TcpListener::bind(address).unwrap();
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
         let state = Arc::new(self.0);
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let state = Arc::clone(&shared);
+                let (state, tls) = (Arc::clone(&shared), tls.clone());
                 // A client that goes away in the middle is no fault of the server's.
-                thread::spawn(move || drop(serve(&state, stream)));
+                thread::spawn(move || match tls {
+                    None => drop(serve(&state, stream.try_clone().unwrap(), &stream)),
+                    Some(config) => {
+                        let connection = ServerConnection::new(config).unwrap();
+                        drop(serve(&state, StreamOwned::new(connection, stream.try_clone().unwrap()), &stream));
+                    }
+                });
             }
         });
         Running { url, state }
@@ -132,40 +144,80 @@ impl Running {
     }
 }
 
-fn serve(state: &State, stream: TcpStream) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut stream = stream;
+/// The path of the list of a kind over all namespaces.
+pub fn path_of(kind: Kind) -> String {
+    let info = kind.info();
+    match info.group {
+        "" => format!("/api/{}/{}", info.version, info.plural),
+        group => format!("/apis/{group}/{}/{}", info.version, info.plural),
+    }
+}
+
+struct Tls {
+    server: Arc<ServerConfig>,
+    authority: PathBuf,
+}
+
+/// Settings and certificates of TLS, made once.
+fn tls() -> &'static Tls {
+    static TLS: OnceLock<Tls> = OnceLock::new();
+    TLS.get_or_init(|| {
+        let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+        let made = rcgen::generate_simple_self_signed(names).unwrap();
+        let authority = std::env::temp_dir().join(format!("kubectl-pdb-ca-{}.pem", std::process::id()));
+        std::fs::write(&authority, made.cert.pem()).unwrap();
+        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let server = config.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key).unwrap();
+        Tls { server: Arc::new(server), authority }
+    })
+}
+
+/// The file with the authority that signed the certificate of [`FakeApi::start_tls`].
+pub fn authority() -> &'static PathBuf {
+    &tls().authority
+}
+
+/// Answers requests until one side has enough. `socket` is what lies below `stream`.
+fn serve(state: &State, stream: impl Read + Write, socket: &TcpStream) -> std::io::Result<()> {
+    let mut stream = BufReader::new(stream);
     loop {
         let mut line = String::new();
-        match reader.read_line(&mut line) {
+        match stream.read_line(&mut line) {
             Ok(0) => return Ok(()),
             Ok(_) => {}
             // The beginning of a TLS handshake is no text.
-            Err(_) => return stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+            Err(_) => return stream.get_mut().write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
         }
         let request = line.rsplit_once(' ').map_or(line.as_str(), |(request, _)| request).to_owned();
+        let mut token = None;
         while line.trim_end() != "" {
             line.clear();
-            reader.read_line(&mut line)?;
+            stream.read_line(&mut line)?;
+            let (name, value) = line.split_once(": ").unwrap_or_default();
+            if name.eq_ignore_ascii_case("authorization") {
+                token = value.trim_end().strip_prefix("Bearer ").map(str::to_owned);
+            }
         }
         state.asked.lock().unwrap().push(request.clone());
         let target = request.split_once(' ').map_or("", |(_, target)| target);
-        let reply = answer(state, target);
-        thread::sleep(reply.delay);
-        let mut head = format!("HTTP/1.1 {} X\r\nContent-Length: {}\r\n", reply.code, reply.body.len());
-        for (name, value) in &reply.headers {
-            head += &format!("{name}: {value}\r\n");
-        }
-        stream.write_all(format!("{head}\r\n").as_bytes())?;
-        stream.write_all(&reply.body[..reply.cut.unwrap_or(reply.body.len())])?;
-        if reply.cut.is_some() {
-            return stream.shutdown(std::net::Shutdown::Both);
+        let reply = if state.token.is_some() && token != state.token {
+            Reply::status(401, "Unauthorized", "Unauthorized")
+        } else {
+            answer(state, target)
+        };
+        if !reply.send(stream.get_mut(), socket)? {
+            return Ok(());
         }
     }
 }
 
 fn answer(state: &State, target: &str) -> Reply {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    if let Some(reply) = state.later.get(path).filter(|_| query.contains("continue=")) {
+        return reply.clone();
+    }
     if let Some(reply) = state.script.lock().unwrap().get_mut(path).and_then(VecDeque::pop_front) {
         return reply;
     }
@@ -174,7 +226,7 @@ fn answer(state: &State, target: &str) -> Reply {
     }
     let found = state.objects.get(path).cloned().or_else(|| listed(state, path, query));
     match found {
-        Some(value) => Reply::new(200, "application/json", value.to_string()),
+        Some(value) => Reply::json(&value),
         None => Reply::status(404, "NotFound", "the server could not find the requested resource"),
     }
 }

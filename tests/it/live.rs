@@ -5,8 +5,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::fake_api::{FakeApi, Reply, Running};
+use crate::fake_api::{FakeApi, Running};
 use crate::program::{Ran as Run, run};
+use crate::reply::Reply;
 
 const NOTHING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/empty-kubeconfig.yaml");
 const PODS: &str = "/api/v1/namespaces/shop/pods";

@@ -10,6 +10,8 @@ mod cluster;
 mod complete;
 #[cfg(feature = "live")]
 mod fake_api;
+#[cfg(feature = "live")]
+mod faults;
 mod forgotten;
 mod html;
 mod imports;
@@ -21,6 +23,10 @@ mod program;
 #[cfg(feature = "live")]
 mod proxy;
 mod readme;
+#[cfg(feature = "live")]
+mod reply;
 mod schema;
 #[cfg(feature = "live")]
 mod snapshot;
+#[cfg(feature = "live")]
+mod verdicts;

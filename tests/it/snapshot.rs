@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::fake_api::{FakeApi, Reply};
+use crate::fake_api::FakeApi;
 use crate::program::{Ran as Run, run};
+use crate::reply::Reply;
 use kubectl_pdb::snapshot::Source;
 use kubectl_pdb::snapshot::builder::Builder;
 use kubectl_pdb::snapshot::workload::Scale;
@@ -72,7 +73,8 @@ fn the_file_says_what_was_read_and_passes_nothing_on() {
     };
     assert_eq!(outcome("pods"), Some("read".into()));
     assert_eq!(outcome("nodes"), Some("forbidden".into()));
-    assert_eq!(outcome("services"), Some("absent".into()));
+    assert_eq!(outcome("services"), Some("read".into()));
+    assert_eq!(outcome("resourceslices.resource.k8s.io"), Some("absent".into()));
     assert_eq!(outcome("secrets"), None);
     let kinds: Vec<_> = list["items"].as_array().unwrap().iter().filter_map(|item| item["kind"].as_str()).collect();
     assert_eq!(kinds, ["Snapshot", "Pod", "Pod", "Event", "Deployment", "Widget", "CustomResourceDefinition"]);
