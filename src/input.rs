@@ -99,7 +99,14 @@ impl Input<'_> {
     #[cfg_attr(not(feature = "live"), expect(unused_variables, reason = "files hold what they hold"))]
     pub fn read(&mut self, needs: &[Need], scope: &Scope) -> Result<Snapshot> {
         match self {
-            Self::Files { paths, now } => crate::file::load(paths, *now),
+            Self::Files { paths, now } => {
+                let mut snapshot = crate::file::load(paths, *now)?;
+                snapshot.coverage.limit_to(match scope {
+                    Scope::All => None,
+                    Scope::Namespace(namespace) => Some(namespace),
+                });
+                Ok(snapshot)
+            }
             #[cfg(feature = "live")]
             Self::Live(cluster) => {
                 let kinds: Vec<_> = needs.iter().map(|need| need.kind).collect();

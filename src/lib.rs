@@ -35,6 +35,8 @@ mod duration;
 pub mod error;
 pub mod file;
 mod finding;
+#[cfg(all(any(test, fuzzing), feature = "live"))]
+pub mod fuzz;
 mod input;
 mod lists;
 pub mod logging;

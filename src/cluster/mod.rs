@@ -34,7 +34,11 @@ pub use self::list::{ListEvent, ListOutcome, ListRequest, Page};
 pub use self::names::{configured, names, namespace};
 pub use self::options::ConnectOptions;
 pub use self::pages::each_item;
+#[cfg(test)]
+pub(crate) use self::pages::page_of;
 pub use self::progress::{Observer, Silent, Terminal};
 pub use self::read::{Needs, list_of};
 pub use self::status::Encoding;
 pub use self::target::Configured;
+#[cfg(any(test, fuzzing))]
+pub(crate) use self::target::try_kubeconfig;

@@ -42,6 +42,24 @@ pub fn each_item(page: &Page, mut item: impl FnMut(Item<'_>)) -> Result<(), Stri
     Ok(())
 }
 
+/// A page with these items, as a server writes it.
+#[cfg(test)]
+pub(crate) fn page_of(kind: &str, items: &[Item<'_>]) -> Vec<u8> {
+    let (mut json, mut protobuf) = (Vec::new(), Vec::new());
+    for item in items {
+        match item {
+            Item::Json(bytes) => json.push(String::from_utf8_lossy(bytes)),
+            Item::Proto(bytes) => protobuf.push(Bytes::copy_from_slice(bytes)),
+        }
+    }
+    if protobuf.is_empty() {
+        let items = json.join(",");
+        return format!(r#"{{"kind":"{kind}List","metadata":{{"continue":"t"}},"items":[{items}]}}"#).into_bytes();
+    }
+    let raw = prost::Message::encode_to_vec(&ProtobufList { items: protobuf });
+    [&b"k8s\0"[..], &super::status::wrap(raw)].concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::list_meta::ListHead;
@@ -90,17 +108,9 @@ mod tests {
     /// A page of pods in both encodings, as a server writes it.
     fn page(encoding: Encoding) -> Vec<u8> {
         let pod = pod::Pod::sample();
-        match encoding {
-            Encoding::Json => {
-                let pod = serde_json::to_string(&pod).unwrap();
-                format!(r#"{{"kind":"PodList","metadata":{{"continue":"t"}},"items":[{pod},{pod}]}}"#).into_bytes()
-            }
-            _ => {
-                let items = vec![Bytes::from(pod.encode_to_vec()); 2];
-                let raw = ProtobufList { items }.encode_to_vec();
-                [&b"k8s\0"[..], &super::super::status::wrap(raw)].concat()
-            }
-        }
+        let (json, protobuf) = (serde_json::to_vec(&pod).unwrap(), pod.encode_to_vec());
+        let item = if encoding == Encoding::Json { Item::Json(&json) } else { Item::Proto(&protobuf) };
+        page_of("Pod", &[item, item])
     }
 
     /// Reads a page to the end: its head, its items, what is kept of them.

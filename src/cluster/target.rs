@@ -354,5 +354,29 @@ fn files(kubeconfig: &Kubeconfig) -> String {
     if all.is_empty() { "no file".into() } else { all.join(", ") }
 }
 
+/// Resolves a kubeconfig that is these bytes, as far as it goes without running a plugin.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn try_kubeconfig(bytes: &[u8]) {
+    /// A machine with this one file.
+    struct One<'a>(&'a [u8]);
+    impl Environment for One<'_> {
+        fn var(&self, _: &str) -> Option<String> {
+            None
+        }
+        fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
+            if path == Path::new("/config") { Ok(self.0.to_vec()) } else { Err(std::io::ErrorKind::NotFound.into()) }
+        }
+        fn home(&self) -> Option<std::path::PathBuf> {
+            None
+        }
+    }
+    let host = One(bytes);
+    let Ok(config) = Kubeconfig::load(&host, Some(Path::new("/config"))) else { return };
+    if config.users.values().all(|user| user.exec.is_none()) {
+        let options = ConnectOptions { kubeconfig: Some("/config".into()), ..ConnectOptions::default() };
+        drop(resolve(&host, &options, Timestamp::UNIX_EPOCH));
+    }
+}
+
 #[cfg(test)]
 mod tests;

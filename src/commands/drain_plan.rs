@@ -58,7 +58,7 @@ pub fn run(args: &DrainPlanArgs, global: &Global) -> Result<Answer> {
     let repeated = Repeated {
         needs: NEEDS,
         scope: &Scope::All,
-        answer: |snapshot: &Snapshot| answer(&request(args, snapshot, options.clone())?, global, snapshot),
+        answer: |snapshot: &Snapshot| about(args, global, snapshot),
         // A wait ends when the drain would find nothing more to take from the nodes.
         done: |snapshot: &Snapshot| {
             let planned = |request| plan(snapshot, &Selection::new(snapshot), &request);
@@ -66,6 +66,14 @@ pub fn run(args: &DrainPlanArgs, global: &Global) -> Result<Answer> {
         },
     };
     watch::run(&args.repeat, global, &repeated)
+}
+
+/// The answer about a snapshot.
+///
+/// # Errors
+/// Flags that cannot be used, nodes that were not read, or are not there.
+pub fn about(args: &DrainPlanArgs, global: &Global, snapshot: &Snapshot) -> Result<Answer> {
+    answer(&request(args, snapshot, options(&args.drain)?)?, global, snapshot)
 }
 
 fn is_drained(plan: &Plan) -> bool {
@@ -87,7 +95,7 @@ fn answer(request: &Request, global: &Global, snapshot: &Snapshot) -> Result<Ans
         Format::Name => planned.nodes.iter().map(|n| format!("node/{}\n", n.node.meta.name)).collect(),
         Format::Text | Format::Wide => render::plan::text(&planned, &shell, &screen, request.each_alone),
     };
-    Ok(Answer { text, warnings: super::age_warning(snapshot), status: exit_status(&planned) })
+    Ok(Answer { text, warnings: super::input_warnings(snapshot), status: exit_status(&planned) })
 }
 
 /// The kinds that this answer rests on: of owners only those that some pod names.

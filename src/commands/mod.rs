@@ -14,13 +14,13 @@ pub mod why_pending;
 
 use crate::error::{Failure, FailureKind, Result};
 use crate::snapshot::coverage::ReadOutcome;
-use crate::snapshot::{Kind, Snapshot, age};
+use crate::snapshot::{Kind, Snapshot, Twice, age};
 
 /// Data from a file older than this is warned of.
 const OLD: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 
 /// A warning where a snapshot from a file is older than an hour.
-pub fn age_warning(snapshot: &Snapshot) -> Vec<String> {
+fn age_warning(snapshot: &Snapshot) -> Vec<String> {
     let old = jiff::Timestamp::now().duration_since(snapshot.now);
     if snapshot.source.files.is_empty() || old < OLD {
         return Vec::new();
@@ -29,13 +29,29 @@ pub fn age_warning(snapshot: &Snapshot) -> Vec<String> {
     vec![format!("the input is {words} old (its newest time is {:.0}): the cluster may have changed", snapshot.now)]
 }
 
+/// Warnings about the input: how old it is, and what it has two states of.
+pub fn input_warnings(snapshot: &Snapshot) -> Vec<String> {
+    let mut all = age_warning(snapshot);
+    let Twice { count, some } = &snapshot.twice;
+    let names = some.join(", ");
+    let more = if *count > some.len() { ", …" } else { "" };
+    match count {
+        0 => {}
+        1 => all.push(format!("the input has {names} twice: the newer one counts (resourceVersion, else the later file)")),
+        _ => all.push(format!(
+            "the input has {count} objects twice ({names}{more}): the newer ones count (resourceVersion, else the later file)"
+        )),
+    }
+    all
+}
+
 /// Makes sure that the kind was read that the whole answer is about.
 ///
 /// # Errors
 /// It may not be read, or could not be.
 pub fn require(snapshot: &Snapshot, kind: Kind) -> Result<()> {
     match snapshot.coverage.of(kind) {
-        ReadOutcome::Read | ReadOutcome::Absent => Ok(()),
+        ReadOutcome::Read | ReadOutcome::Absent | ReadOutcome::Partial(_) => Ok(()),
         ReadOutcome::Forbidden(words) => {
             Err(Failure::new(FailureKind::NoAccess, format!("forbidden: {words}")).hint(format!(
                 "ask for a ClusterRole with the verb list on {}; the README has one with all that is read",

@@ -41,13 +41,21 @@ pub fn run(args: &StatusArgs, global: &Global) -> Result<Answer> {
     let repeated = Repeated {
         needs: NEEDS,
         scope,
-        answer: |snapshot: &Snapshot| answer(args, global, snapshot, &select(args, snapshot, scope)?),
+        answer: |snapshot: &Snapshot| about(args, global, snapshot),
         // A wait ends when each of the budgets lets a pod go.
         done: |snapshot: &Snapshot| {
             select(args, snapshot, scope).is_ok_and(|judged| judged.iter().all(|j| j.verdict == Verdict::Allows))
         },
     };
     watch::run(&args.repeat, global, &repeated)
+}
+
+/// The answer about a snapshot.
+///
+/// # Errors
+/// Budgets that were not read, or are not there.
+pub fn about(args: &StatusArgs, global: &Global, snapshot: &Snapshot) -> Result<Answer> {
+    answer(args, global, snapshot, &select(args, snapshot, &global.scope(args.all_namespaces))?)
 }
 
 fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Judgement]) -> Result<Answer> {
@@ -63,7 +71,7 @@ fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Jud
         Format::Text | Format::Wide => render::status::text(snapshot, judged, &shell, &screen, &view(args)),
     };
     let status = if args.exit_code { exit_status(judged) } else { 0 };
-    Ok(Answer { text, warnings: super::age_warning(snapshot), status })
+    Ok(Answer { text, warnings: super::input_warnings(snapshot), status })
 }
 
 fn view(args: &StatusArgs) -> render::status::View {

@@ -55,20 +55,28 @@ pub const NEEDS: &[Need] = &[
 
 /// Runs the command.
 pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
+    let snapshot = read(args, &request(args, global)?, global)?;
+    about(args, global, &snapshot)
+}
+
+/// The answer about a snapshot.
+///
+/// # Errors
+/// Flags and files that cannot be used, pods that were not read, or are not there.
+pub fn about(args: &WhyPendingArgs, global: &Global, snapshot: &Snapshot) -> Result<Answer> {
     let request = request(args, global)?;
-    let snapshot = read(args, &request, global)?;
-    super::require(&snapshot, Kind::Pod)?;
+    super::require(snapshot, Kind::Pod)?;
     let (items, state) = if args.filename.is_empty() {
-        let state = State::new(&snapshot);
-        let items = pending::pending(&request, &snapshot, &state).map_err(|t| not_found(&t, &request, &snapshot))?;
+        let state = State::new(snapshot);
+        let items = pending::pending(&request, snapshot, &state).map_err(|t| not_found(&t, &request, snapshot))?;
         (items, state)
     } else {
         let manifests = crate::file::load(&args.filename, None)?;
         let namespace = request.namespace.as_deref().unwrap_or("default");
-        pending::planned(&manifests, &snapshot, args.replicas, namespace)
+        pending::planned(&manifests, snapshot, args.replicas, namespace)
     };
     let screen = global.screen();
-    let shell = Document::new("PendingReport", &snapshot, NEEDS, Timestamp::now(), ());
+    let shell = Document::new("PendingReport", snapshot, NEEDS, Timestamp::now(), ());
     let document = || shell.clone().with(PendingReport::new(&items, &state, request.node_by_node()));
     let text = match screen.format {
         Format::Json => render::json(&document())?,
@@ -82,7 +90,7 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
         }
     };
     let status = if args.exit_code && items.iter().any(Item::is_stuck) { 2 } else { 0 };
-    Ok(Answer { text, warnings: super::age_warning(&snapshot), status })
+    Ok(Answer { text, warnings: super::input_warnings(snapshot), status })
 }
 
 fn read(args: &WhyPendingArgs, request: &Request, global: &Global) -> Result<Snapshot> {

@@ -1,5 +1,6 @@
 //! Snapshots from files: what `kubectl get … -o json|yaml` prints, or `kubectl pdb snapshot` wrote.
 
+mod list;
 mod split;
 
 use crate::error::{Failure, FailureKind, Result};
@@ -7,7 +8,8 @@ use crate::snapshot::builder::Builder;
 use crate::snapshot::{Snapshot, Source};
 use crate::wire::item::ItemError;
 use jiff::Timestamp;
-use split::{Position, SplitError, Splitter};
+use list::ReadError;
+use split::{Position, SplitError};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -28,6 +30,18 @@ pub fn load(paths: &[String], now: Option<Timestamp>) -> Result<Snapshot> {
             .hint("write one with: kubectl get pdb,pods,nodes,deploy,rs,sts -A -o json > cluster.json"));
     }
     Ok(builder.finish(Source { files: paths.to_vec(), ..Source::default() }, now))
+}
+
+/// Reads what a file would hold.
+///
+/// # Errors
+/// As [`load`].
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(not(feature = "live"), allow(dead_code, reason = "fuzzing has everything"))]
+pub fn from_bytes(bytes: &[u8]) -> Result<Snapshot> {
+    let mut builder = Builder::default();
+    read_raw("input", bytes, &mut builder)?;
+    Ok(builder.finish(Source::default(), None))
 }
 
 /// One input: its name for messages, and its path (`None` for standard input).
@@ -70,7 +84,11 @@ fn read_one(input: &Input, builder: &mut Builder) -> Result<()> {
         Some(path) => Box::new(open(path).map_err(cannot_read)?),
         None => Box::new(io::stdin().lock()),
     };
-    let mut raw = BufReader::new(raw);
+    read_raw(name, BufReader::new(raw), builder)
+}
+
+fn read_raw(name: &str, mut raw: impl BufRead, builder: &mut Builder) -> Result<()> {
+    let cannot_read = |e: io::Error| Failure::bad_input(format!("{name}: it cannot be read")).caused_by(e);
     let start = raw.fill_buf().map_err(cannot_read)?;
     if start.starts_with(&[0x1f, 0x8b]) {
         return read_text(name, BufReader::new(flate2::bufread::MultiGzDecoder::new(raw)), builder);
@@ -101,24 +119,22 @@ fn read_text(name: &str, mut input: impl BufRead, builder: &mut Builder) -> Resu
     }
 }
 
+const CUT_SHORT: &str = "the file is cut short: write it again";
+
 /// What to give instead of a file that cannot be used.
 const WANTED: &str = "give what kubectl get … -o json or -o yaml prints, or kubectl pdb snapshot";
 
 fn read_json(name: &str, input: impl Read, builder: &mut Builder) -> Result<()> {
-    let mut splitter = Splitter::new(input);
-    while let Some(piece) = splitter.next().map_err(|e| cannot_cut(name, e))? {
-        let start = piece.start;
-        builder.add_json(piece.bytes).map_err(|e| bad_item(name, Some(start), piece.bytes, &e))?;
-    }
-    Ok(())
+    list::read(input, builder).map_err(|error| match error {
+        ReadError::Split(error) => cannot_cut(name, error),
+        ReadError::Item(start, bytes, error) => bad_item(name, Some(start), &bytes, &error),
+    })
 }
 
 fn cannot_cut(name: &str, error: SplitError) -> Failure {
     match error {
         SplitError::Read(e) => Failure::bad_input(format!("{name}: it cannot be read")).caused_by(e),
-        SplitError::Truncated(_) => {
-            Failure::bad_input(format!("{name}: {error}")).hint("the file is cut short: write it again")
-        }
+        SplitError::Truncated(_) => Failure::bad_input(format!("{name}: {error}")).hint(CUT_SHORT),
         SplitError::Unexpected(..) => Failure::bad_input(format!("{name}: {error}")).hint(WANTED),
     }
 }
@@ -137,7 +153,10 @@ fn bad_item(name: &str, start: Option<Position>, bytes: &[u8], error: &ItemError
 
 /// `Pod shop/web-1`, where the object says so.
 fn describe(bytes: &[u8]) -> Option<String> {
-    let object: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    describe_value(&serde_json::from_slice(bytes).ok()?)
+}
+
+fn describe_value(object: &serde_json::Value) -> Option<String> {
     let text = |pointer: &str| object.pointer(pointer).and_then(|v| v.as_str());
     let name = text("/metadata/name")?;
     let path = text("/metadata/namespace").map_or_else(|| name.to_owned(), |ns| format!("{ns}/{name}"));
@@ -155,20 +174,24 @@ fn read_yaml(name: &str, mut input: impl Read, builder: &mut Builder) -> Result<
             Failure::bad_input(format!("{name}: it is neither JSON nor YAML: {}", e.to_string().trim_end()))
                 .hint(WANTED)
         })?;
-    for document in documents {
+    let last = documents.iter().rposition(|document| !document.is_null());
+    for (at, document) in documents.iter().enumerate() {
         match document {
             serde_json::Value::Null => {}
-            serde_json::Value::Object(mut object) => match object.shift_remove("items") {
-                Some(serde_json::Value::Array(items)) => {
-                    for item in items {
-                        add_value(name, &item, builder)?;
-                    }
+            serde_json::Value::Object(object) => {
+                if is_cut_short(object, Some(at) == last) {
+                    let what = describe_value(document).unwrap_or_else(|| "a List".to_owned());
+                    return Err(
+                        Failure::bad_input(format!("{name}: the input ends in the middle of {what}")).hint(CUT_SHORT)
+                    );
                 }
-                other => {
-                    object.extend(other.map(|o| ("items".to_owned(), o)));
-                    add_value(name, &object.into(), builder)?;
-                }
-            },
+                let text = document.to_string();
+                list::read(text.as_bytes(), builder).map_err(|error| match error {
+                    ReadError::Split(error) => cannot_cut(name, error),
+                    // The places in what was made of the YAML are no places in the file.
+                    ReadError::Item(_, bytes, error) => bad_item(name, None, &bytes, &error),
+                })?;
+            }
             _ => {
                 return Err(Failure::bad_input(format!("{name}: it is text, and not a Kubernetes object")).hint(WANTED));
             }
@@ -177,9 +200,32 @@ fn read_yaml(name: &str, mut input: impl Read, builder: &mut Builder) -> Result<
     Ok(())
 }
 
-fn add_value(name: &str, value: &serde_json::Value, builder: &mut Builder) -> Result<()> {
-    let bytes = value.to_string().into_bytes();
-    builder.add_json(&bytes).map_err(|e| bad_item(name, None, &bytes, &e))
+/// YAML that breaks off at the end of a line is often YAML all the same. What kubectl writes last is then missing: of a
+/// List its kind, of an object that an API server gave (it has a uid) the status.
+fn is_cut_short(object: &serde_json::Map<String, serde_json::Value>, is_last: bool) -> bool {
+    if !object.contains_key("kind") {
+        return object.contains_key("items");
+    }
+    let has_status = matches!(
+        object.get("kind").and_then(|kind| kind.as_str()),
+        Some(
+            "Pod"
+                | "Node"
+                | "PodDisruptionBudget"
+                | "Deployment"
+                | "ReplicaSet"
+                | "StatefulSet"
+                | "DaemonSet"
+                | "Job"
+                | "CronJob"
+                | "PersistentVolumeClaim"
+                | "PersistentVolume"
+                | "Namespace"
+                | "ResourceQuota"
+        )
+    );
+    let from_server = object.get("metadata").is_some_and(|metadata| metadata.get("uid").is_some());
+    is_last && has_status && from_server && !object.contains_key("status")
 }
 
 /// The defaults stop at about 365 pods; a cluster has more.

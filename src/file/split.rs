@@ -4,6 +4,17 @@
 
 use std::io::{self, Read};
 
+/// What comes next in the input.
+#[derive(Debug)]
+pub enum Cut<'a> {
+    /// An object: an item of a List, or one by itself.
+    Object(Piece<'a>),
+    /// A List begins: what it says of itself before its items, as an object of its own.
+    Begins(Vec<u8>),
+    /// A List ends: all that it says of itself but its items.
+    Ends(Vec<u8>),
+}
+
 /// One object of the input.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
@@ -20,6 +31,16 @@ pub struct Position {
     pub line: usize,
     /// The byte within the line.
     pub column: usize,
+}
+
+impl Position {
+    /// Where a place within a piece that begins here stands in the whole.
+    pub fn plus(self, within: Self) -> Self {
+        match within.line {
+            0 | 1 => Self { line: self.line, column: self.column + within.column - 1 },
+            line => Self { line: self.line + line - 1, column: within.column },
+        }
+    }
 }
 
 /// Why the input cannot be cut.
@@ -155,8 +176,8 @@ impl<R: Read> Window<R> {
 /// Gives the objects of JSON input one after the other: each item of a List, and each object that is no List.
 pub struct Splitter<R> {
     window: Window<R>,
-    /// Where the List began whose items are being given.
-    list: Option<Position>,
+    /// Where the List began whose items are being given, and what it says before them.
+    list: Option<(Position, Vec<u8>)>,
 }
 
 impl<R: Read> Splitter<R> {
@@ -166,34 +187,33 @@ impl<R: Read> Splitter<R> {
         Self { window, list: None }
     }
 
-    /// The next object, or `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Piece<'_>>, SplitError> {
-        loop {
-            self.window.hold = None;
-            if let Some(list) = self.list {
-                match self.window.peek()?.ok_or(SplitError::Truncated(list))? {
-                    b',' => self.window.at += 1,
-                    b']' => {
-                        self.window.at += 1;
-                        self.list = None;
-                        self.skip_rest_of_list(list)?;
-                    }
-                    b'{' => return self.object().map(Some),
-                    other => return Err(self.unexpected(other)),
+    /// What comes next, or `None` at the end.
+    pub fn next(&mut self) -> Result<Option<Cut<'_>>, SplitError> {
+        self.window.hold = None;
+        while let Some((start, before)) = &mut self.list {
+            match self.window.peek()?.ok_or(SplitError::Truncated(*start))? {
+                b',' => self.window.at += 1,
+                b']' => {
+                    let (start, before) = (*start, std::mem::take(before));
+                    self.list = None;
+                    return self.rest_of_list(start, &before).map(|head| Some(Cut::Ends(head)));
                 }
-                continue;
-            }
-            let Some(byte) = self.window.peek()? else { return Ok(None) };
-            if byte != b'{' {
-                return Err(self.unexpected(byte));
-            }
-            let start = self.window.position();
-            if self.enter_list(start)? {
-                self.list = Some(start);
-            } else {
-                return self.held(start).map(Some);
+                b'{' => return self.object().map(|piece| Some(Cut::Object(piece))),
+                other => return Err(self.unexpected(other)),
             }
         }
+        let Some(byte) = self.window.peek()? else { return Ok(None) };
+        if byte != b'{' {
+            return Err(self.unexpected(byte));
+        }
+        let start = self.window.position();
+        if !self.enter_list(start)? {
+            return Ok(Some(Cut::Object(self.held(start)?)));
+        }
+        let before = self.held(start)?.bytes.to_vec();
+        let head = [&before, &b"]}"[..]].concat();
+        self.list = Some((start, before));
+        Ok(Some(Cut::Begins(head)))
     }
 
     fn unexpected(&self, byte: u8) -> SplitError {
@@ -252,9 +272,16 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Takes what follows the items of a List, up to its end.
-    fn skip_rest_of_list(&mut self, list: Position) -> Result<(), SplitError> {
-        if self.window.skip_nested()? { Ok(()) } else { Err(SplitError::Truncated(list)) }
+    /// Takes what follows the items of a List, from their closing bracket to the end of the List, and joins it to what
+    /// stands before them.
+    fn rest_of_list(&mut self, list: Position, before: &[u8]) -> Result<Vec<u8>, SplitError> {
+        self.window.hold = Some(self.window.at);
+        self.window.at += 1;
+        if !self.window.skip_nested()? {
+            return Err(SplitError::Truncated(list));
+        }
+        let rest = self.held(list)?;
+        Ok([before, rest.bytes].concat())
     }
 }
 
@@ -274,13 +301,15 @@ mod tests {
         }
     }
 
-    type Cut = Vec<(String, (usize, usize))>;
+    type Pieces = Vec<(String, (usize, usize))>;
 
-    fn pieces(input: &str) -> Result<Cut, String> {
+    fn pieces(input: &str) -> Result<Pieces, String> {
         let mut splitter = Splitter::new(Drip(input.as_bytes(), 3));
         let mut all = Vec::new();
-        while let Some(p) = splitter.next().map_err(|e| e.to_string())? {
-            all.push((String::from_utf8_lossy(p.bytes).into_owned(), (p.start.line, p.start.column)));
+        while let Some(cut) = splitter.next().map_err(|e| e.to_string())? {
+            if let Cut::Object(p) = cut {
+                all.push((String::from_utf8_lossy(p.bytes).into_owned(), (p.start.line, p.start.column)));
+            }
         }
         Ok(all)
     }
@@ -327,7 +356,8 @@ mod tests {
         fn ends_on_any_input(input in r#"(\{|\}|\[|\]|"|\\\\|,|:| |\n|items|"items":\[|\{"a":1\}|x|é){0,40}"#, step in 1usize..5) {
             let mut splitter = Splitter::new(Drip(input.as_bytes(), step));
             let whole = serde_json::Deserializer::from_str(&input).into_iter::<serde_json::Value>().all(|v| v.is_ok());
-            while let Ok(Some(piece)) = splitter.next() {
+            while let Ok(Some(cut)) = splitter.next() {
+                let Cut::Object(piece) = cut else { continue };
                 prop_assert!(!whole || serde_json::from_slice::<serde_json::Value>(piece.bytes).is_ok(), "{input}");
             }
         }
@@ -339,8 +369,15 @@ mod tests {
             let list = serde_json::json!({"kind": "List", "items": items, "metadata": {"items": [1]}}).to_string();
             let mut splitter = Splitter::new(Drip(list.as_bytes(), step));
             let mut cut = Vec::new();
-            while let Some(piece) = splitter.next().unwrap() {
-                cut.push(serde_json::from_slice::<serde_json::Value>(piece.bytes).unwrap());
+            while let Some(next) = splitter.next().unwrap() {
+                match next {
+                    Cut::Object(piece) => cut.push(serde_json::from_slice::<serde_json::Value>(piece.bytes).unwrap()),
+                    Cut::Begins(head) => prop_assert!(serde_json::from_slice::<serde_json::Value>(&head).is_ok()),
+                    Cut::Ends(head) => {
+                        let head: serde_json::Value = serde_json::from_slice(&head).unwrap();
+                        prop_assert_eq!(head, serde_json::json!({"kind": "List", "items": [], "metadata": {"items": [1]}}));
+                    }
+                }
             }
             prop_assert_eq!(cut, items);
         }

@@ -11,7 +11,6 @@ use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::sched::filters::Incoming;
 use crate::sched::kin::Kin;
-use crate::snapshot::coverage::ReadOutcome;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
 use crate::snapshot::{Kind, Snapshot};
@@ -70,8 +69,8 @@ impl Run<'_> {
             Stage::Gated => item.findings.push(gated(pod, self.cx)),
             Stage::Unscheduled | Stage::Nominated => {
                 item.findings.extend(recorded::scheduler(pod, snapshot));
-                if let ReadOutcome::Forbidden(_) | ReadOutcome::Failed(_) = snapshot.coverage.of(Kind::Node) {
-                    // Without its nodes nothing can be said of a cluster.
+                if snapshot.coverage.hides(Kind::Node) || snapshot.coverage.hides(Kind::Pod) {
+                    // Without its nodes, and what runs on them, nothing can be said of a cluster.
                     item.stage = Stage::Unknown;
                     return item;
                 }

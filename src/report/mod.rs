@@ -187,10 +187,14 @@ fn gap(snapshot: &Snapshot, need: &Need) -> Option<Gap> {
         ReadOutcome::Absent if need.kind.info().custom => return None,
         ReadOutcome::Absent => GapReason::Absent,
         ReadOutcome::Forbidden(_) => GapReason::Forbidden,
-        ReadOutcome::Failed(_) => GapReason::Failed,
+        ReadOutcome::Failed(_) | ReadOutcome::Partial(_) => GapReason::Failed,
     };
     let detail = match snapshot.coverage.of(need.kind) {
-        ReadOutcome::Forbidden(words) | ReadOutcome::Failed(words) if !words.is_empty() => format!(" ({words})"),
+        ReadOutcome::Forbidden(words) | ReadOutcome::Failed(words) | ReadOutcome::Partial(words)
+            if !words.is_empty() =>
+        {
+            format!(" ({words})")
+        }
         _ => String::new(),
     };
     Some(Gap { resource: need.kind.resource(), reason, effect: format!("{}{detail}", need.effect) })

@@ -11,7 +11,7 @@ use super::newest::newest;
 use super::selector::LabelSelector;
 use super::tables::Tables;
 use super::workload::{Detail, Scale, Workload};
-use super::{Snapshot, Source};
+use super::{Snapshot, Source, Twice};
 use crate::wire::events::Event;
 use crate::wire::events_v1;
 use crate::wire::item::{Item, ItemError};
@@ -37,33 +37,41 @@ impl Builder {
     /// # Errors
     /// It is no Kubernetes object, or a field of it cannot be read.
     pub fn add_json(&mut self, bytes: &[u8]) -> Result<(), ItemError> {
-        let head = TypeMeta::read(bytes)?;
+        self.add_json_as(&TypeMeta::read(bytes)?, bytes).map(drop)
+    }
+
+    /// Adds a JSON object that is what `head` says, and says which kind that is, where it is a known one.
+    ///
+    /// # Errors
+    /// As [`add_json`](Self::add_json).
+    pub(crate) fn add_json_as(&mut self, head: &TypeMeta, bytes: &[u8]) -> Result<Option<Kind>, ItemError> {
         let item = Item::Json(bytes);
         if head.kind.is_empty() {
             return Err("is no Kubernetes object: it has no kind".to_owned().into());
         }
         if (&*head.api_version, &*head.kind) == ("kubectl-pdb/v1", "Snapshot") {
             self.add_header(item.decode_json()?);
-            return Ok(());
+            return Ok(None);
         }
         match kinds::recognise(&head.api_version, &head.kind) {
-            Recognised::Known(kind) => self.add(kind, item),
+            Recognised::Known(kind) => self.add(kind, item).map(|()| Some(kind)),
             Recognised::Custom(kind) => {
                 self.add(kind, item)?;
-                self.add_custom(&head, item)
+                self.add_custom(head, item)?;
+                Ok(Some(kind))
             }
             Recognised::EventsV1Event => {
                 let event: events_v1::Event = item.decode_json()?;
                 self.coverage.note(Kind::Event, ReadOutcome::Read);
                 self.tables.events.push(Arc::new(Event::from(event).keep(&mut self.reader)?));
-                Ok(())
+                Ok(Some(Kind::Event))
             }
             Recognised::OtherVersion(kind) => {
                 let words = format!("the input has it as {}, which is not read", head.api_version);
                 self.coverage.note(kind, ReadOutcome::Failed(words));
-                Ok(())
+                Ok(Some(kind))
             }
-            Recognised::Unknown => self.add_custom(&head, item),
+            Recognised::Unknown => self.add_custom(head, item).map(|()| None),
         }
     }
 
@@ -92,9 +100,14 @@ impl Builder {
         for read in &header.read {
             if let Some(kind) = Kind::from_resource(&read.resource) {
                 self.coverage.note(kind, read.outcome());
+                // Only of what lives in namespaces one of them is a part.
+                let of = read.namespace.as_deref().filter(|_| kind.info().namespaced);
+                self.coverage.note_namespace(kind, of);
             }
         }
-        self.header = header;
+        // Of several snapshots the newest one sets the time.
+        let now = self.header.now.max(header.now);
+        self.header = Header { now, ..header };
     }
 
     /// Adds what is known of an owner that is of no built-in kind: its scale, as its `scale` subresource tells.
@@ -148,14 +161,16 @@ impl Builder {
     /// any object speaks of, else the start of 1970.
     pub fn finish(mut self, source: Source, now: Option<Timestamp>) -> Snapshot {
         self.add_custom_owners();
-        self.tables.sort();
+        let twice = self.tables.sort();
         let now = now.or(self.header.now).or_else(|| newest(&self.tables)).unwrap_or(Timestamp::UNIX_EPOCH);
         let source = Source {
             server_version: source.server_version.or(self.header.server_version),
             context: source.context.or(self.header.context),
             ..source
         };
-        Snapshot::new(now, source, self.coverage, self.tables)
+        // A server's lists of a namespace and of a node have pods in common, which are the same.
+        let twice = if source.server.is_some() { Twice::default() } else { twice };
+        Snapshot::new(now, source, self.coverage, self.tables, twice)
     }
 
     /// Adds those objects that are of no built-in kind and own something.

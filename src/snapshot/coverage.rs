@@ -1,7 +1,7 @@
 //! What was read of the cluster, and what could not be: a missing list is a value, carried to the report.
 
 use super::kinds::Kind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What came of reading a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,27 +14,57 @@ pub enum ReadOutcome {
     Forbidden(String),
     /// Something went wrong, or the kind is there in a version that is not read; what.
     Failed(String),
+    /// Only a part of it was read; which.
+    Partial(String),
 }
 
 /// What came of reading each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Coverage(BTreeMap<Kind, ReadOutcome>);
+pub struct Coverage {
+    outcomes: BTreeMap<Kind, ReadOutcome>,
+    /// The namespaces that were read of a kind; `None` among them for all.
+    namespaces: BTreeMap<Kind, BTreeSet<Option<String>>>,
+}
 
 impl Coverage {
     /// Notes an outcome. A failure stays, whatever else is read of the kind.
     pub fn note(&mut self, kind: Kind, outcome: ReadOutcome) {
-        let worse = |o: &ReadOutcome| matches!(o, ReadOutcome::Failed(_) | ReadOutcome::Forbidden(_));
-        match self.0.get(&kind) {
+        let worse = |o: &ReadOutcome| !matches!(o, ReadOutcome::Read | ReadOutcome::Absent);
+        match self.outcomes.get(&kind) {
             Some(known) if worse(known) && !worse(&outcome) => {}
             _ => {
-                self.0.insert(kind, outcome);
+                self.outcomes.insert(kind, outcome);
             }
         }
     }
 
+    /// Notes that a kind was read of one namespace, or of all.
+    pub(super) fn note_namespace(&mut self, kind: Kind, namespace: Option<&str>) {
+        self.namespaces.entry(kind).or_default().insert(namespace.map(str::to_owned));
+    }
+
+    /// Says of kinds of which only other namespaces were read that they were read in part. `None` asks for all.
+    pub fn limit_to(&mut self, wanted: Option<&str>) {
+        let is_short = |read: &BTreeSet<Option<String>>| {
+            !read.contains(&None) && !wanted.is_some_and(|ns| read.contains(&Some(ns.to_owned())))
+        };
+        let short: Vec<_> = self.namespaces.iter().filter(|(_, read)| is_short(read)).collect();
+        let note = |(kind, read): (&Kind, &BTreeSet<Option<String>>)| {
+            let namespaces: Vec<&str> = read.iter().flatten().map(String::as_str).collect();
+            (*kind, format!("the input has those of namespace {} alone", namespaces.join(", ")))
+        };
+        let notes: Vec<_> = short.into_iter().map(note).collect();
+        notes.into_iter().for_each(|(kind, words)| self.note(kind, ReadOutcome::Partial(words)));
+    }
+
     /// What came of reading a kind; absent where nothing was noted.
     pub fn of(&self, kind: Kind) -> &ReadOutcome {
-        self.0.get(&kind).unwrap_or(&ReadOutcome::Absent)
+        self.outcomes.get(&kind).unwrap_or(&ReadOutcome::Absent)
+    }
+
+    /// Whether there may be objects of a kind that are not shown.
+    pub fn hides(&self, kind: Kind) -> bool {
+        !matches!(self.of(kind), ReadOutcome::Read | ReadOutcome::Absent)
     }
 
     /// Whether all of a kind was read.

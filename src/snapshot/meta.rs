@@ -15,6 +15,9 @@ pub struct Meta {
     pub name: Str,
     /// `None` where the input has none.
     pub uid: Option<Str>,
+    /// Counts the changes of everything in the cluster: of two copies of an object the one with the higher is newer. 0
+    /// where the input has none.
+    pub resource_version: u64,
     /// Counts the changes of the spec.
     pub generation: i64,
     /// Labels, sorted.
@@ -118,6 +121,7 @@ impl Meta {
             namespace: i.opt(&wire.namespace),
             name: i.str(&wire.name),
             uid: i.opt(&wire.uid),
+            resource_version: wire.resource_version.parse().unwrap_or_default(),
             generation: wire.generation.unwrap_or_default(),
             labels: i.map(&wire.labels),
             annotations: i.map(&wire.annotations),

@@ -31,7 +31,9 @@ pub mod workload;
 
 pub use intern::{Map, Str};
 pub use kinds::Kind;
-pub use table::Table;
+pub use table::{Table, Twice};
+#[cfg(test)]
+pub(crate) use tables::samples::samples;
 
 use crate::wire;
 use coverage::Coverage;
@@ -82,6 +84,8 @@ pub struct Snapshot {
     pub source: Source,
     /// What was read and what could not be.
     pub coverage: Coverage,
+    /// What the files have two states of.
+    pub twice: Twice,
     tables: Tables,
     /// Every eviction asks for the version, so the nodes are looked through once.
     newest_kubelet: Option<Version>,
@@ -135,12 +139,13 @@ impl Index {
 
 impl Snapshot {
     /// Of tables that are sorted.
-    fn new(now: Timestamp, source: Source, coverage: Coverage, tables: Tables) -> Self {
+    fn new(now: Timestamp, source: Source, coverage: Coverage, tables: Tables, twice: Twice) -> Self {
         let kubelets = tables.nodes.iter().filter_map(|n| Version::parse(n.kubelet_version.as_deref()?));
         Self {
             now,
             source,
             coverage,
+            twice,
             newest_kubelet: kubelets.max(),
             index: Arc::new(Index::new(&tables.pods, &tables.workloads)),
             tables,

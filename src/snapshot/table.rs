@@ -38,6 +38,24 @@ impl<T> std::ops::Deref for Table<T> {
     }
 }
 
+/// Objects of which the input has two states.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Twice {
+    /// How many.
+    pub count: usize,
+    /// Some of them: `Pod shop/web-0`.
+    pub some: Vec<String>,
+}
+
+impl Twice {
+    fn note(&mut self, name: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.some.len() < 3 {
+            self.some.push(name());
+        }
+    }
+}
+
 fn key<T: Keyed>(o: &T) -> (&str, &str) {
     (o.meta().ns(), &o.meta().name)
 }
@@ -54,12 +72,26 @@ impl<T: Keyed> Table<T> {
         Arc::make_mut(&mut self.0).retain(|o| o.group_kind().is_some_and(|of| of != (info.group, info.name)));
     }
 
-    /// Sorts the objects. Of two with the same key and kind the one read last stays, as a later file amends an earlier.
-    pub(super) fn sort(&mut self) {
+    /// Sorts the objects. Of two with the same key and kind the newer one stays, by their resource versions; where these
+    /// do not tell, the one read last, as a later file amends an earlier. `kind` is what the others are noted as.
+    pub(super) fn sort(&mut self, kind: &str, twice: &mut Twice) {
         let objects = Arc::make_mut(&mut self.0);
-        objects.sort_by(|a, b| key(&**a).cmp(&key(&**b)));
+        objects.sort_by(|a, b| {
+            let version = |o: &T| o.meta().resource_version;
+            key(&**a)
+                .cmp(&key(&**b))
+                .then_with(|| a.group_kind().cmp(&b.group_kind()))
+                .then_with(|| version(a).cmp(&version(b)))
+        });
         objects.reverse();
-        objects.dedup_by(|a, b| key(&**a) == key(&**b) && a.group_kind() == b.group_kind());
+        objects.dedup_by(|old, new| {
+            let same = key(&**old) == key(&**new) && old.group_kind() == new.group_kind();
+            let version = old.meta().resource_version;
+            if same && (version == 0 || version != new.meta().resource_version) {
+                twice.note(|| format!("{} {}", old.group_kind().map_or(kind, |(_, kind)| kind), old.meta().path()));
+            }
+            same
+        });
         objects.reverse();
         objects.shrink_to_fit();
     }

@@ -4,7 +4,7 @@ use super::keep::{Keep, Reader};
 use super::kinds::{Kind, each_kind};
 use super::meta::Meta;
 use super::object::Object;
-use super::table::Table;
+use super::table::{Table, Twice};
 use super::workload::Workload;
 use crate::wire::item::{Item, ItemError};
 use crate::wire::{apps, core, crd, events, kueue, node, operators, pod, policy, resource, storage, volume};
@@ -79,10 +79,12 @@ macro_rules! define_tables {
                 }
             }
 
-            /// Makes the tables fit to be looked up in, after objects were added.
-            pub(super) fn sort(&mut self) {
-                self.workloads.sort();
-                $($(self.$table.sort();)?)*
+            /// Makes the tables fit to be looked up in, after objects were added; which of them there were twice.
+            pub(super) fn sort(&mut self) -> Twice {
+                let mut twice = Twice::default();
+                self.workloads.sort("workload", &mut twice);
+                $($(self.$table.sort(Kind::$kind.info().name, &mut twice);)?)*
+                twice
             }
         }
 
@@ -131,4 +133,34 @@ mod tests {
         };
     }
     each_kind!(hold_every_kind);
+}
+
+/// Of every kind an object in which each field that is read is set: as JSON, and as protobuf where upstream has that.
+#[cfg(test)]
+pub(crate) mod samples {
+    use super::*;
+    use crate::wire::oracle::Sample;
+
+    macro_rules! sample {
+        ($wire:ty) => {
+            (Value::from(serde_json::Map::new()), None)
+        };
+        ($wire:ty as $($upstream:ident)::+) => {{
+            let object = <$wire>::sample();
+            (serde_json::to_value(&object).unwrap(), Some(prost::Message::encode_to_vec(&object)))
+        }};
+    }
+
+    macro_rules! sample_every_kind {
+        ($($how:ident $kind:ident $(= $name:literal)?: $group:literal $version:literal $plural:literal $short:literal
+            $scope:ident, $wire:ty $(as $($upstream:ident)::+)? $(=> $table:ident)?;)*) => {
+            pub(crate) fn samples() -> Vec<(Kind, Value, Option<Vec<u8>>)> {
+                vec![$({
+                    let (json, protobuf) = sample!($wire $(as $($upstream)::+)?);
+                    (Kind::$kind, json, protobuf)
+                }),*]
+            }
+        };
+    }
+    each_kind!(sample_every_kind);
 }

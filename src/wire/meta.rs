@@ -12,6 +12,7 @@ wire! {
         generate_name: str = 2,
         namespace: str = 3,
         uid: str = 5,
+        resource_version: str = 6,
         generation: i64 = 7,
         creation_timestamp: msg(Time) = 8,
         deletion_timestamp: msg(Time) = 9,

@@ -28,6 +28,7 @@ const LAYERS: &[&[&str]] = &[
     &["answer", "input", "plugin"],
     &["complete"],
     &["commands"],
+    &["fuzz"],
     &["main"],
 ];
 

@@ -13,6 +13,7 @@ mod fake_api;
 #[cfg(feature = "live")]
 mod faults;
 mod forgotten;
+mod half;
 mod html;
 mod imports;
 mod input;
@@ -28,5 +29,4 @@ mod reply;
 mod schema;
 #[cfg(feature = "live")]
 mod snapshot;
-#[cfg(feature = "live")]
 mod verdicts;

@@ -13,6 +13,7 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
         ReadOutcome::Absent => "the input has no pods and does not say that they were read".to_owned(),
         ReadOutcome::Forbidden(_) => "the right to list pods is missing".to_owned(),
         ReadOutcome::Failed(words) => format!("the pods could not be read: {words}"),
+        ReadOutcome::Partial(words) => format!("not all pods were read: {words}"),
     };
     Some(Cause::new(Verdict::Unknown, b.finding(Code::NotJudged, why, [])))
 }

@@ -4,7 +4,6 @@ use super::Look;
 use crate::budget::evict;
 use crate::drain::note::{Effect, Note};
 use crate::finding::Code;
-use crate::snapshot::coverage::ReadOutcome;
 use crate::snapshot::{Kind, Snapshot};
 
 pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
@@ -17,7 +16,7 @@ pub(super) fn look(look: &Look<'_>, notes: &mut Vec<Note>) {
 
 /// Whether there may be objects of a kind that are not shown.
 pub fn is_hidden(snapshot: &Snapshot, kind: Kind) -> bool {
-    matches!(snapshot.coverage.of(kind), ReadOutcome::Forbidden(_) | ReadOutcome::Failed(_))
+    snapshot.coverage.hides(kind)
 }
 
 #[cfg(test)]
