@@ -87,3 +87,21 @@ impl Error for Failure {
         Some(self.source.as_deref()?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn each_cause_is_told_once() {
+        let failure = |cause: anyhow::Error| Failure::bad_input("x: it cannot be read").caused_by(cause).to_string();
+        let refused = || io::Error::other("refused");
+        assert_eq!(failure(anyhow::Error::new(refused())), "x: it cannot be read: refused");
+        assert_eq!(failure(anyhow::Error::new(refused()).context("connect")), "x: it cannot be read: connect: refused");
+        let twice = anyhow::Error::new(refused()).context("connect: refused");
+        assert_eq!(failure(twice), "x: it cannot be read: connect: refused");
+        assert_eq!(Failure::usage("no").to_string(), "no");
+        assert!(Failure::usage("no").source().is_none());
+    }
+}

@@ -83,6 +83,13 @@ impl Cluster {
 #[derive(Debug, Clone)]
 pub(crate) struct Objects(Vec<Value>);
 
+impl Objects {
+    /// The JSON.
+    pub fn json(self) -> Vec<Value> {
+        self.0
+    }
+}
+
 impl From<Object> for Objects {
     fn from(object: Object) -> Self {
         Self(vec![object.0])

@@ -187,3 +187,82 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
 fn find_tls(error: &kube::Error) -> Option<&TlsError> {
     chain(error).find_map(|e| e.downcast_ref::<TlsError>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(credentials: CredentialSource, has_authority: bool) -> Endpoint {
+        Endpoint { server: "https://s".to_owned(), context: None, proxy: None, has_authority, credentials }
+    }
+
+    #[test]
+    fn a_handshake_that_fails_says_what_to_look_at() {
+        let invalid = TlsError::InvalidCertificate;
+        for (error, has_authority, kind, message, hint) in [
+            (
+                invalid(CertificateError::UnknownIssuer),
+                true,
+                FailureKind::NoCluster,
+                "not signed",
+                "fetch the kubeconfig",
+            ),
+            (
+                invalid(CertificateError::UnknownIssuer),
+                false,
+                FailureKind::NoCluster,
+                "not signed",
+                "--certificate-authority",
+            ),
+            (invalid(CertificateError::Expired), true, FailureKind::NoCluster, "has expired", "clock"),
+            (invalid(CertificateError::NotValidYet), true, FailureKind::NoCluster, "not valid yet", "clock"),
+            (
+                invalid(CertificateError::NotValidForName),
+                true,
+                FailureKind::NoCluster,
+                "for other names",
+                "--tls-server-name",
+            ),
+            (
+                TlsError::AlertReceived(AlertDescription::CertificateRequired),
+                true,
+                FailureKind::NoAccess,
+                "does not accept the client certificate",
+                "another cluster",
+            ),
+            (
+                TlsError::InvalidMessage(rustls::InvalidMessage::InvalidContentType),
+                true,
+                FailureKind::NoCluster,
+                "does not speak TLS",
+                "http://",
+            ),
+        ] {
+            let failure = untrusted(&error, &endpoint(CredentialSource::Nothing, has_authority));
+            let hinted = failure.hint.clone().unwrap_or_default();
+            assert_eq!(failure.kind, kind, "{error}");
+            assert!(failure.message.contains(message) && hinted.contains(hint), "{error}: {failure}; {hinted}");
+        }
+    }
+
+    #[test]
+    fn a_401_says_how_to_log_in() {
+        let now: jiff::Timestamp = "2026-01-01T12:00:00Z".parse().unwrap();
+        let ended = Some("2026-01-01T11:00:00Z".parse().unwrap());
+        let command = || CredentialSource::Plugin { command: "aws".to_owned() };
+        for (credentials, hint) in [
+            (CredentialSource::Nothing, "--user"),
+            (CredentialSource::Token { expires: None }, "withdrawn"),
+            (CredentialSource::Token { expires: ended }, "ended at 2026-01-01T11:00:00Z"),
+            (CredentialSource::Oidc { expires: ended }, "ended at"),
+            (CredentialSource::Oidc { expires: None }, "any kubectl command"),
+            (CredentialSource::Certificate, "client certificate has expired"),
+            (CredentialSource::Password, "password"),
+            (command(), "aws"),
+        ] {
+            let failure = unauthorized("Unauthorized", &endpoint(credentials, true), now);
+            let hinted = failure.hint.clone().unwrap_or_default();
+            assert!(failure.kind == FailureKind::NoAccess && hinted.contains(hint), "{hint}: {hinted}");
+        }
+    }
+}

@@ -288,3 +288,73 @@ fn scale_of(got: &Got) -> Option<Scale> {
         Err(_) => Some(Scale::Unknown),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn where_each_list_stands() {
+        for (kind, namespace, want) in [
+            (Kind::Pod, None, "/api/v1/pods?limit=500"),
+            (Kind::Pod, Some("shop"), "/api/v1/namespaces/shop/pods?limit=500"),
+            (Kind::Node, Some("shop"), "/api/v1/nodes?limit=500"),
+            (Kind::PodDisruptionBudget, Some("a"), "/apis/policy/v1/namespaces/a/poddisruptionbudgets?limit=500"),
+            (
+                Kind::LonghornSetting,
+                None,
+                "/apis/longhorn.io/v1beta2/settings?limit=500&fieldSelector=metadata.name%3Dnode-drain-policy",
+            ),
+        ] {
+            assert_eq!(list_of(kind, namespace).first_page(), want);
+        }
+    }
+
+    #[test]
+    fn what_operators_define_is_read_in_the_version_that_the_server_prefers() {
+        let server = |groups: Option<serde_json::Value>| Greeting {
+            version: None,
+            groups: groups.map(|groups| serde_json::from_value(json!({"groups": groups})).unwrap()),
+        };
+        let version = |version: &str| json!({"groupVersion": format!("karpenter.sh/{version}"), "version": version});
+        let group =
+            |more: serde_json::Value| Some(json!([crate::testing::merged(json!({"name": "karpenter.sh"}), more)]));
+        for (groups, want, lacks) in [
+            (None, None, false),
+            (Some(json!([])), None, true),
+            (
+                group(json!({"preferredVersion": version("v1")})),
+                Some("/apis/karpenter.sh/v1/nodepools?limit=500"),
+                false,
+            ),
+            (
+                group(json!({"versions": [version("v1beta1")]})),
+                Some("/apis/karpenter.sh/v1beta1/nodepools?limit=500"),
+                false,
+            ),
+        ] {
+            let server = server(groups);
+            let lists = wanted(&[Kind::NodePool, Kind::CustomResourceDefinition], Some("shop"), &server);
+            let paths: Vec<String> = lists.iter().map(|(_, list)| list.first_page()).collect();
+            assert_eq!(paths.first().map(String::as_str), want);
+            assert_eq!((paths.len(), server.lacks(Kind::NodePool)), (usize::from(want.is_some()), lacks));
+            assert!(!server.lacks(Kind::Pod), "what is built in is asked for");
+        }
+    }
+
+    #[test]
+    fn the_scale_of_an_owner() {
+        let body = |json: &str| Ok(json.as_bytes().to_vec().into());
+        for (got, want) in [
+            (body(r#"{"kind":"Scale","apiVersion":"autoscaling/v1","spec":{"replicas":3}}"#), Some(Scale::Replicas(3))),
+            (body(r#"{"spec":{}}"#), Some(Scale::Replicas(0))),
+            (body(r#"{"kind":"Scale"}"#), Some(Scale::Unknown)),
+            (body("<html>"), Some(Scale::Unknown)),
+            (Err(ListOutcome::Absent), None),
+            (Err(ListOutcome::Forbidden { message: String::new() }), Some(Scale::Unknown)),
+        ] {
+            assert_eq!(scale_of(&got), want, "{got:?}");
+        }
+    }
+}

@@ -142,8 +142,8 @@ fn options(flags: &DrainFlags) -> Result<DrainOptions> {
 fn request(args: &DrainPlanArgs, snapshot: &Snapshot, options: DrainOptions) -> Result<Request> {
     super::require(snapshot, Kind::Node)?;
     let named = |name: &str| snapshot.nodes.named("", name);
-    let is_type = |word: &str| matches!(word, "node" | "nodes" | "no");
-    let mut names: Vec<&str> = args.nodes.iter().map(|n| names::bare(n)).collect();
+    let is_type = |word: &str| Kind::from_word(word) == Some(Kind::Node);
+    let mut names = args.nodes.iter().map(|name| names::of(Kind::Node, name)).collect::<Result<Vec<_>>>()?;
     if names.len() > 1 && names.first().is_some_and(|first| is_type(first) && named(first).is_none()) {
         names.remove(0);
     }

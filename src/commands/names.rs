@@ -1,10 +1,25 @@
 //! Names as users give them, and what they may have meant.
 
+use crate::error::{Failure, Result};
+use crate::snapshot::Kind;
 use strsim::levenshtein;
 
-/// The name of `pdb/web`, `poddisruptionbudget.policy/web`, `pod/x` …: what stands behind the slash.
-pub fn bare(name: &str) -> &str {
-    name.rsplit_once('/').map_or(name, |(_, name)| name)
+/// The name in `web`, `pdb/web`, `poddisruptionbudget.policy/web` …
+///
+/// # Errors
+/// What stands before the slash is another kind.
+pub fn of(kind: Kind, name: &str) -> Result<&str> {
+    match name.split_once('/') {
+        None => Ok(name),
+        Some((word, name)) if Kind::from_word(word) == Some(kind) => Ok(name),
+        Some((word, rest)) => {
+            let failure = Failure::usage(format!("{name:?} is not a {kind}"));
+            Err(match Kind::from_word(word) {
+                None if kind.info().namespaced => failure.hint(format!("a namespace is given by -n: {rest} -n {word}")),
+                _ => failure,
+            })
+        }
+    }
 }
 
 /// What to do about a name that is not there: the namespaces that have it, else names that are near, else all.
@@ -34,6 +49,19 @@ pub fn hint<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kind_may_stand_before_the_name() {
+        for (name, want) in [
+            ("web", Some("web")),
+            ("pdb/web", Some("web")),
+            ("poddisruptionbudgets.policy/web", Some("web")),
+            ("pod/web", None),
+            ("shop/web", None),
+        ] {
+            assert_eq!(of(Kind::PodDisruptionBudget, name).ok(), want, "{name}");
+        }
+    }
 
     #[test]
     fn near_names_are_offered() {

@@ -86,13 +86,13 @@ fn view(args: &StatusArgs) -> render::status::View {
 fn select(args: &StatusArgs, snapshot: &Snapshot, scope: &Scope) -> Result<Vec<Judgement>> {
     super::require(snapshot, Kind::PodDisruptionBudget)?;
     let selection = Selection::new(snapshot);
+    let named = args.names.iter().map(|name| names::of(Kind::PodDisruptionBudget, name)).collect::<Result<Vec<_>>>()?;
     let wanted = |b: &crate::snapshot::budget::Budget| {
         scope.takes(b.meta.ns())
             && args.selector.as_ref().is_none_or(|s| s.matches(&b.meta.labels))
-            && (args.names.is_empty() || args.names.iter().any(|n| names::bare(n) == &*b.meta.name))
+            && (named.is_empty() || named.contains(&&*b.meta.name))
     };
-    for name in &args.names {
-        let name = names::bare(name);
+    for name in &named {
         let Scope::Namespace(ns) = scope else { continue };
         if snapshot.budgets.named(ns, name).is_none() {
             return Err(no_such_budget(snapshot, ns, name));

@@ -124,32 +124,36 @@ fn request(args: &WhyPendingArgs, global: &Global) -> Result<Request> {
     })
 }
 
-/// Short names of built-in workloads, which kubectl takes for their kinds.
-const SHORT: &[(&str, &str)] = &[
-    ("deploy", "deployment"),
-    ("rs", "replicaset"),
-    ("sts", "statefulset"),
-    ("ds", "daemonset"),
-    ("cj", "cronjob"),
-    ("rc", "replicationcontroller"),
-];
-
 /// Built-in kinds of workloads. Custom owners are known by their objects alone.
-const BUILT_IN: &[&str] =
-    &["deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob", "replicationcontroller"];
+const WORKLOADS: &[Kind] = &[
+    Kind::Deployment,
+    Kind::ReplicaSet,
+    Kind::StatefulSet,
+    Kind::DaemonSet,
+    Kind::Job,
+    Kind::CronJob,
+    Kind::ReplicationController,
+];
 
 fn target(text: &str) -> Target {
     let Some((word, name)) = text.split_once('/') else { return Target::Pod(text.to_owned()) };
     let word = word.to_ascii_lowercase();
-    if ["pod", "pods", "po"].contains(&&*word) {
-        return Target::Pod(name.to_owned());
-    }
-    let (kind, group) = match word.split_once('.') {
-        Some((kind, group)) => (kind, Some(group.to_owned())),
+    let (plain, group) = match word.split_once('.') {
+        Some((plain, group)) => (plain, Some(group)),
         None => (&*word, None),
     };
-    let kind = SHORT.iter().find(|(short, _)| *short == kind).map_or(kind, |(_, kind)| kind);
-    Target::Workload(KindWord { kind: kind.to_owned(), group }, name.to_owned())
+    match Kind::from_word(&word) {
+        Some(Kind::Pod) => Target::Pod(name.to_owned()),
+        Some(kind) => {
+            let info = kind.info();
+            let group = group.map(|_| info.group.to_owned());
+            Target::Workload(KindWord { kind: info.name.to_ascii_lowercase(), group }, name.to_owned())
+        }
+        None => {
+            let group = group.map(str::to_owned);
+            Target::Workload(KindWord { kind: plain.to_owned(), group }, name.to_owned())
+        }
+    }
 }
 
 fn not_found(target: &Target, request: &Request, snapshot: &Snapshot) -> Failure {
@@ -157,10 +161,10 @@ fn not_found(target: &Target, request: &Request, snapshot: &Snapshot) -> Failure
         Target::Pod(name) => ("pod".to_owned(), name, snapshot.pods.iter().map(|p| &p.meta).collect()),
         Target::Workload(kind, name) => {
             let workloads: Vec<&Meta> = snapshot.workloads.iter().filter(|w| kind.is(w)).map(|w| &w.meta).collect();
-            if workloads.is_empty() && !BUILT_IN.iter().any(|k| kind.kind.trim_end_matches('s') == *k) {
+            let built_in = || WORKLOADS.iter().map(|k| k.info().name.to_ascii_lowercase());
+            if workloads.is_empty() && !built_in().any(|known| kind.kind == known) {
                 let owners = snapshot.workloads.iter().map(|w| w.kind.to_lowercase());
-                let known: BTreeSet<String> =
-                    owners.chain(BUILT_IN.iter().map(|k| (*k).to_owned())).chain(["pod".to_owned()]).collect();
+                let known: BTreeSet<String> = owners.chain(built_in()).chain(["pod".to_owned()]).collect();
                 let known = known.iter().map(|k| &**k);
                 return Failure::new(
                     FailureKind::NotFound,

@@ -3,60 +3,37 @@
 use super::State;
 use super::message::message;
 use super::status::Plugin;
-use crate::snapshot::builder::Builder;
+use crate::snapshot::Snapshot;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::{Snapshot, Source};
+pub(crate) use crate::testing::merged;
+use crate::testing::{self, VERSION};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The snapshot of some objects, judged as of 1.36 where no node says otherwise.
 pub fn cluster(objects: &[Value]) -> Snapshot {
-    let mut b = Builder::default();
-    for o in objects {
-        b.add_json(o.to_string().as_bytes()).unwrap();
-    }
-    let source = Source { server_version: Some("v1.36.3".to_owned()), ..Source::default() };
-    b.finish(source, "2026-01-01T12:00:00Z".parse().ok())
+    testing::cluster().all(objects.iter().cloned()).snapshot()
 }
 
 /// A node with 4 cpu, 8Gi and 10 pod slots, merged with `more`.
 pub fn node(name: &str, more: Value) -> Value {
-    let allocatable = json!({"cpu": "4", "memory": "8Gi", "pods": "10", "ephemeral-storage": "10Gi"});
-    let base = json!({"apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "spec": {}, "status": {"allocatable": allocatable}});
-    merged(base, more)
+    testing::node(name).allocatable("pods", "10").with(more).json()
 }
 
 /// A pod of namespace `a` that asks 1 cpu, merged with `more`. With a node in `more` it runs.
 pub fn pod(name: &str, more: Value) -> Value {
-    let base = json!({"apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "namespace": "a", "uid": name},
-        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
-        "status": {"phase": "Pending"}});
-    merged(base, more)
-}
-
-/// Merges objects key by key; lists and scalars of the second replace those of the first.
-pub fn merged(mut base: Value, more: Value) -> Value {
-    if let (Some(to), Value::Object(from)) = (base.as_object_mut(), more) {
-        for (key, value) in from {
-            let old = to.remove(&key).unwrap_or(Value::Null);
-            let new = if old.is_object() && value.is_object() { merged(old, value) } else { value };
-            to.insert(key, new);
-        }
-    }
-    base
+    let uid = json!({"metadata": {"uid": name}});
+    testing::pod(&format!("a/{name}")).requests("cpu", "1").with(uid).with(more).json()
 }
 
 /// The pod of namespace `a`.
 pub fn find(snapshot: &Snapshot, name: &str) -> Arc<Pod> {
-    snapshot.pods.named("a", name).unwrap().clone()
+    testing::find(snapshot, &format!("a/{name}"))
 }
 
 /// What the scheduler writes about pod `p`; empty where it fits somewhere.
 pub fn says(objects: &[Value]) -> String {
-    says_in(objects, "v1.36.3")
+    says_in(objects, VERSION)
 }
 
 /// What the scheduler of a version writes about pod `p`.

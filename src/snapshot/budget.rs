@@ -110,3 +110,38 @@ impl Budget {
         self.condition().is_some_and(|c| &*c.reason == "SyncFailed")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{budget, cluster};
+    use serde_json::json;
+
+    #[test]
+    fn what_is_kept_of_a_budget() {
+        let read = |change: serde_json::Value| {
+            let snapshot = cluster().add(budget("a/b").with(change)).snapshot();
+            Budget::clone(&snapshot.budgets[0])
+        };
+        // `getExpectedPodCount` looks at maxUnavailable first; the API allows one of both.
+        for (spec, want) in [
+            (json!({}), Rule::None),
+            (json!({"minAvailable": 1}), Rule::MinAvailable(IntOrString::int(1))),
+            (json!({"maxUnavailable": "50%"}), Rule::MaxUnavailable(IntOrString::string("50%"))),
+            (json!({"minAvailable": 1, "maxUnavailable": 0}), Rule::MaxUnavailable(IntOrString::int(0))),
+        ] {
+            assert_eq!(read(json!({"spec": spec})).rule, want, "{spec}");
+        }
+        for (policy, want) in [(json!(null), false), (json!("IfHealthyBudget"), false), (json!("AlwaysAllow"), true)] {
+            assert_eq!(read(json!({"spec": {"unhealthyPodEvictionPolicy": policy}})).always_allow_unhealthy, want);
+        }
+        // Protobuf writes the 0 that JSON leaves out.
+        for (generation, want) in [(json!(null), None), (json!(0), None), (json!(3), Some(3))] {
+            assert_eq!(read(json!({"status": {"observedGeneration": generation}})).status.observed_generation, want);
+        }
+        for (selector, everything) in [(json!(null), false), (json!({}), true)] {
+            let selects = read(json!({"spec": {"selector": selector}})).selector;
+            assert_eq!(selects.matches(&crate::snapshot::Map::default()), everything, "{selector}");
+        }
+    }
+}

@@ -72,3 +72,28 @@ impl Coverage {
         *self.of(kind) == ReadOutcome::Read
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_stays_whatever_else_is_read() {
+        let forbidden = || ReadOutcome::Forbidden("no".to_owned());
+        let failed = || ReadOutcome::Failed("cut".to_owned());
+        for (noted, want) in [
+            (vec![], ReadOutcome::Absent),
+            (vec![ReadOutcome::Absent, ReadOutcome::Read], ReadOutcome::Read),
+            (vec![ReadOutcome::Read, ReadOutcome::Absent], ReadOutcome::Absent),
+            (vec![forbidden(), ReadOutcome::Read], forbidden()),
+            (vec![ReadOutcome::Read, failed()], failed()),
+            (vec![forbidden(), failed()], failed()),
+        ] {
+            let mut coverage = Coverage::default();
+            noted.iter().for_each(|outcome| coverage.note(Kind::Pod, outcome.clone()));
+            assert_eq!(*coverage.of(Kind::Pod), want, "{noted:?}");
+            assert_eq!(coverage.has(Kind::Pod), want == ReadOutcome::Read);
+            assert_eq!(*coverage.of(Kind::Node), ReadOutcome::Absent);
+        }
+    }
+}

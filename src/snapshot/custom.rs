@@ -68,3 +68,33 @@ fn collect_integers(value: &Value, path: &mut String, depth: usize, into: &mut V
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// As `apiextensions-apiserver`'s `scaleFromCustomResource`: a path without a number is no scale.
+    #[test]
+    fn the_scale_stands_where_the_definition_says() {
+        let defined = |versions: Value| -> CustomResourceDefinition {
+            let names = json!({"kind": "Db", "plural": "dbs"});
+            serde_json::from_value(json!({"spec": {"group": "x.io", "names": names, "versions": versions}})).unwrap()
+        };
+        let at = |path: &str| defined(json!([{"name": "v1", "subresources": {"scale": {"specReplicasPath": path}}}]));
+        for (spec, definition, want) in [
+            (json!({"replicas": 3}), Some(at(".spec.replicas")), Scale::Replicas(3)),
+            (json!({"pods": {"count": 2}}), Some(at(".spec.pods.count")), Scale::Replicas(2)),
+            (json!({"replicas": 3}), Some(at(".spec.size")), Scale::NoScale),
+            (json!({"replicas": "3"}), Some(at(".spec.replicas")), Scale::NoScale),
+            (json!({"replicas": i64::MAX}), Some(at(".spec.replicas")), Scale::NoScale),
+            (json!({"replicas": 3}), Some(defined(json!([{"name": "v1"}]))), Scale::NoScale),
+            (json!({"replicas": 3}), Some(defined(json!([{"name": "v2"}]))), Scale::NoScale),
+            (json!({"replicas": 3}), None, Scale::Unknown),
+        ] {
+            let object = json!({"metadata": {"name": "d"}, "spec": spec});
+            let custom = Custom::read("x.io/v1", "Db", object, &mut Interner::default()).unwrap();
+            assert_eq!(custom.scale(definition.as_ref()), want, "{spec} {definition:?}");
+        }
+    }
+}

@@ -87,3 +87,52 @@ impl From<events_v1::Event> for wire::Event {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{cluster, object};
+    use serde_json::json;
+
+    /// Today's scheduler leaves `lastTimestamp` empty and writes `eventTime` and `series`.
+    #[test]
+    fn the_newest_of_its_times_counts() {
+        let [t1, t2, t3] = ["2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z", "2026-01-01T03:00:00Z"];
+        let micro = |time: &str| time.replace('Z', ".000000Z");
+        let (m2, m3) = (micro(t2), micro(t3));
+        let core = |fields| object("v1", "Event", "a/e").created(t1).with(fields);
+        let newer = |fields| object("events.k8s.io/v1", "Event", "a/e").created(t1).with(fields);
+        for (event, last, count, reporter) in [
+            (core(json!({})), t1, 1, ""),
+            (
+                core(json!({"firstTimestamp": t1, "lastTimestamp": t2, "count": 4, "source": {"component": "old"}})),
+                t2,
+                4,
+                "old",
+            ),
+            (
+                core(
+                    json!({"lastTimestamp": null, "eventTime": m2, "reportingComponent": "new", "source": {"component": "old"}}),
+                ),
+                t2,
+                1,
+                "new",
+            ),
+            (core(json!({"eventTime": m2, "count": 1, "series": {"count": 9, "lastObservedTime": m3}})), t3, 9, ""),
+            (
+                newer(
+                    json!({"eventTime": m2, "series": {"count": 9, "lastObservedTime": m3}, "reportingController": "new"}),
+                ),
+                t3,
+                9,
+                "new",
+            ),
+            (newer(json!({"deprecatedLastTimestamp": t2, "deprecatedCount": 3})), t2, 3, ""),
+        ] {
+            let words = event.clone().json().to_string();
+            let snapshot = cluster().add(event).snapshot();
+            let read = &snapshot.events[0];
+            let got = (read.last_seen.unwrap().to_string(), read.count, &*read.reporter);
+            assert_eq!(got, (last.to_owned(), count, reporter), "{words}");
+        }
+    }
+}

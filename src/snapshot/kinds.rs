@@ -192,6 +192,19 @@ impl Kind {
         Self::ALL.iter().copied().find(|k| k.resource() == resource)
     }
 
+    /// The kind that kubectl takes a word for: its name, its resource or its short name, which its group may follow
+    /// (`deployment.apps`), or its version and its group (`deployments.v1.apps`).
+    pub fn from_word(word: &str) -> Option<Self> {
+        let word = word.to_ascii_lowercase();
+        let (name, behind) = word.split_once('.').unwrap_or((&word, ""));
+        Self::ALL.iter().copied().find(|kind| {
+            let i = kind.info();
+            let named =
+                name == i.name.to_ascii_lowercase() || name == i.plural || (name == i.short && !name.is_empty());
+            named && (behind.is_empty() || behind == i.group || behind == format!("{}.{}", i.version, i.group))
+        })
+    }
+
     /// `poddisruptionbudgets.policy`, `pods`: how gaps and errors name it.
     pub fn resource(self) -> String {
         let i = self.info();
@@ -223,6 +236,28 @@ mod tests {
         }
         for kind in Kind::ALL {
             assert_eq!(Kind::from_resource(&kind.resource()), Some(*kind));
+            assert_eq!(Kind::from_word(&kind.resource()), Some(*kind));
+        }
+    }
+
+    #[test]
+    fn words_are_kubectl_s() {
+        for (word, want) in [
+            ("pod", Some(Kind::Pod)),
+            ("po", Some(Kind::Pod)),
+            ("Pods", Some(Kind::Pod)),
+            ("deploy", Some(Kind::Deployment)),
+            ("deployment.apps", Some(Kind::Deployment)),
+            ("deployments.v1.apps", Some(Kind::Deployment)),
+            ("deployment.batch", None),
+            ("pdb", Some(Kind::PodDisruptionBudget)),
+            ("poddisruptionbudget.policy", Some(Kind::PodDisruptionBudget)),
+            ("csinode", Some(Kind::CSINode)),
+            ("shop", None),
+            ("", None),
+            (".", None),
+        ] {
+            assert_eq!(Kind::from_word(word), want, "{word}");
         }
     }
 }

@@ -153,3 +153,48 @@ impl Meta {
         self.deletion_timestamp.is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{cluster, object, pod};
+    use serde_json::json;
+
+    #[test]
+    fn only_annotations_that_some_answer_needs_are_kept() {
+        for (name, want) in [
+            ("kubernetes.io/config.mirror", true),
+            ("kubernetes.io/config.source", false),
+            ("reloader.stakater.com/auto", true),
+            ("reloader.stakater.com", false),
+            ("kubectl.kubernetes.io/last-applied-configuration", false),
+        ] {
+            assert_eq!(keeps_annotation(name), want, "{name}");
+            let snapshot = cluster().add(pod("a/p").annotation(name, "v")).snapshot();
+            assert_eq!(snapshot.pods[0].meta.annotations.get(name).is_some(), want, "{name}");
+        }
+    }
+
+    /// `metav1.GetControllerOf`: the first owner with `controller: true`.
+    #[test]
+    fn one_owner_controls_and_another_may_own() {
+        let owner = |name: &str, controls: bool| json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name, "controller": controls});
+        for (owners, controller, other) in [
+            (vec![], None, None),
+            (vec![owner("a", true)], Some("a"), None),
+            (vec![owner("a", false)], None, Some("a")),
+            (vec![owner("a", false), owner("b", true)], Some("b"), Some("a")),
+            (vec![owner("a", true), owner("b", true)], Some("a"), Some("b")),
+        ] {
+            let metadata = json!({"metadata": {"ownerReferences": owners}});
+            let snapshot = cluster().add(object("v1", "Pod", "a/p").with(metadata)).snapshot();
+            let meta = &snapshot.pods[0].meta;
+            let name = |owner: &Option<OwnerRef>| owner.as_ref().map(|o| o.name.to_string());
+            assert_eq!(
+                (name(&meta.controller).as_deref(), name(&meta.owner).as_deref()),
+                (controller, other),
+                "{owners:?}"
+            );
+        }
+    }
+}

@@ -23,6 +23,7 @@ pub(crate) mod read_pod;
 pub(crate) mod requirement;
 pub(crate) mod selector;
 mod selector_text;
+#[cfg(any(feature = "live", test))]
 pub(crate) mod slim;
 pub(crate) mod table;
 pub(crate) mod tables;

@@ -114,13 +114,15 @@ impl<T: Keyed> Table<T> {
         self.position(ns, name).and_then(|at| self.0.get(at))
     }
 
-    /// Puts an object in the place of the one with the same key, or adds it. Other holders of the table keep theirs.
+    /// Puts an object in the place of the one with the same key and kind, or adds it. Other holders of the table keep
+    /// theirs.
     pub fn put(&mut self, object: Arc<T>) {
         let list = Arc::make_mut(&mut self.0);
         let at = list.partition_point(|o| key(&**o) < key(&*object));
-        match list.get_mut(at) {
-            Some(there) if key(&**there) == key(&*object) => *there = object,
-            _ => list.insert(at, object),
+        let mut same_key = list.iter_mut().skip(at).take_while(|o| key(&***o) == key(&*object));
+        match same_key.find(|o| o.group_kind() == object.group_kind()) {
+            Some(there) => *there = object,
+            None => list.insert(at, object),
         }
     }
 
@@ -139,5 +141,45 @@ impl<T: Keyed> Table<T> {
                 *o = new;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workload::Workload;
+    use crate::testing::{cluster, object, pod};
+
+    #[test]
+    fn the_last_of_a_name_stays_and_the_order_is_by_namespace_and_name() {
+        let twice = |label: &str| pod("b/x").label("read", label);
+        let snapshot = cluster().add(twice("first")).add(pod("b/a")).add(pod("a/z")).add(twice("last")).snapshot();
+        let paths: Vec<_> = snapshot.pods.iter().map(|p| p.meta.path()).collect();
+        assert_eq!(paths, ["a/z", "b/a", "b/x"]);
+        assert_eq!(snapshot.pods.named("b", "x").unwrap().meta.labels.get("read").map(|v| &**v), Some("last"));
+        for (ns, want) in [("a", 1), ("b", 2), ("", 0), ("aa", 0), ("c", 0)] {
+            assert_eq!(snapshot.pods.in_namespace(ns).len(), want, "{ns}");
+        }
+        assert!(snapshot.pods.named("a", "x").is_none());
+    }
+
+    #[test]
+    fn kinds_that_share_a_table_and_a_name_stay_apart() {
+        let of = |kind: &str| object("apps/v1", kind, "a/x");
+        let snapshot = cluster().add(of("Deployment")).add(of("ReplicaSet")).add(of("Deployment")).snapshot();
+        let kinds = |table: &super::Table<Workload>| {
+            let mut kinds: Vec<String> = table.iter().map(|w| w.kind.to_string()).collect();
+            kinds.sort();
+            kinds
+        };
+        assert_eq!(kinds(&snapshot.workloads), ["Deployment", "ReplicaSet"]);
+        for changed in ["Deployment", "ReplicaSet"] {
+            let mut table = snapshot.workloads.clone();
+            let mut one = (**snapshot.workload(changed, "a", "x").unwrap()).clone();
+            one.meta.generation = 7;
+            table.put(std::sync::Arc::new(one));
+            assert_eq!(kinds(&table), ["Deployment", "ReplicaSet"], "{changed}");
+            assert!(table.iter().all(|w| (w.meta.generation == 7) == (&*w.kind == changed)), "{changed}");
+        }
+        assert!(snapshot.workloads.iter().all(|w| w.meta.generation == 1), "other holders keep theirs");
     }
 }

@@ -8,6 +8,7 @@ use super::table::{Table, Twice};
 use super::workload::Workload;
 use crate::wire::item::{Item, ItemError};
 use crate::wire::{apps, core, crd, events, kueue, node, operators, pod, policy, resource, storage, volume};
+#[cfg(any(feature = "live", test))]
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -89,6 +90,7 @@ macro_rules! define_tables {
         }
 
         /// An object as JSON, with just the fields that are read.
+        #[cfg(any(feature = "live", test))]
         pub(super) fn fields(kind: Kind, item: Item<'_>) -> Result<Value, ItemError> {
             Ok(match kind {
                 $(Kind::$kind => serde_json::to_value(decode!($how $wire, item)?)?,)*

@@ -210,3 +210,41 @@ impl Keep for apps::CronJob {
         reader.workload(Kind::CronJob, common, Detail::CronJob(Box::new((spec, self.status.unwrap_or_default()))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Map;
+    use crate::testing::{cluster, object};
+    use serde_json::json;
+
+    /// As the finders of the disruption controller see it: who has a scale, and that no count is one.
+    #[test]
+    fn the_scale_of_each_kind() {
+        for (api, kind, spec, want) in [
+            ("apps/v1", "Deployment", json!({}), Scale::Replicas(1)),
+            ("apps/v1", "Deployment", json!({"replicas": 0}), Scale::Replicas(0)),
+            ("apps/v1", "ReplicaSet", json!({"replicas": 3}), Scale::Replicas(3)),
+            ("apps/v1", "StatefulSet", json!({"replicas": 2}), Scale::Replicas(2)),
+            ("v1", "ReplicationController", json!({}), Scale::Replicas(1)),
+            ("apps/v1", "DaemonSet", json!({}), Scale::NoScale),
+            ("batch/v1", "Job", json!({"parallelism": 4}), Scale::NoScale),
+            ("batch/v1", "CronJob", json!({}), Scale::NoScale),
+        ] {
+            let snapshot = cluster().add(object(api, kind, "a/x").spec(spec.clone())).snapshot();
+            let workload = snapshot.workload(kind, "a", "x").unwrap();
+            assert_eq!(workload.scale, want, "{kind} {spec}");
+            let replicas = if let Scale::Replicas(n) = want { Some(n) } else { None };
+            assert_eq!(workload.replicas(), replicas);
+        }
+    }
+
+    #[test]
+    fn a_replication_controller_selects_by_a_plain_map() {
+        let rc = object("v1", "ReplicationController", "a/x").spec(json!({"selector": {"app": "web"}}));
+        let snapshot = cluster().add(rc).snapshot();
+        let labels = |value: &str| -> Map { [(Str::from("app"), Str::from(value))].into_iter().collect() };
+        let selector = &snapshot.workloads[0].selector;
+        assert!(selector.matches(&labels("web")) && !selector.matches(&labels("db")));
+    }
+}

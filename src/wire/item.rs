@@ -85,3 +85,22 @@ impl From<serde_json::Error> for ItemError {
         Self { message, at }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::node::Taint;
+
+    #[test]
+    fn what_cannot_be_read_is_an_error_with_its_place() {
+        let read = |item: Item<'_>| item.decode::<Taint>().map(|t| t.key).map_err(|e| (e.message, e.at));
+        assert_eq!(read(Item::Json(br#"{"key":"a","unknown":[1]}"#)), Ok("a".to_owned()));
+        assert_eq!(read(Item::Json(br#"{"key":null}"#)), Ok(String::new()));
+        assert_eq!(read(Item::Proto(b"\x0a\x01a")), Ok("a".to_owned()));
+        let (message, at) = read(Item::Json(b"{\"key\":\n  7}")).unwrap_err();
+        assert!(message.contains("expected a string") && at == Some((2, 3)), "{message} {at:?}");
+        let (_, at) = read(Item::Proto(b"\x0a\x09a")).unwrap_err();
+        assert_eq!(at, None);
+        assert!(Item::Proto(b"").decode_json::<Taint>().is_err());
+    }
+}

@@ -143,3 +143,33 @@ impl Serialize for IntOrString {
         if self.kind == 0 { s.serialize_i32(self.int) } else { s.serialize_str(&self.str) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::DeserializeOwned;
+
+    fn read<T: DeserializeOwned>(json: &str) -> Option<T> {
+        serde_json::from_str(json).ok()
+    }
+
+    /// As `intstr.IntOrString.UnmarshalJSON`.
+    #[test]
+    fn integers_or_strings() {
+        for (json, want) in [
+            ("3", Some(IntOrString::int(3))),
+            ("-1", Some(IntOrString::int(-1))),
+            ("\"50%\"", Some(IntOrString::string("50%"))),
+            ("\"3\"", Some(IntOrString::string("3"))),
+            ("2147483648", None),
+            ("1.5", None),
+            ("true", None),
+        ] {
+            let got = read::<IntOrString>(json);
+            assert_eq!(got, want, "{json}");
+            if let Some(value) = got {
+                assert_eq!(serde_json::to_string(&value).unwrap(), json);
+            }
+        }
+    }
+}
