@@ -47,6 +47,14 @@ pub struct Raw {
     pub body: Vec<u8>,
 }
 
+/// One change that a watch tells of.
+pub struct Event {
+    /// Whether the object is gone.
+    pub deleted: bool,
+    /// The object, as it is now or as it was last.
+    pub object: Value,
+}
+
 /// The refusal behind an error, if it is one with this code.
 pub fn refused(error: &anyhow::Error, code: u16) -> bool {
     error.downcast_ref::<Refusal>().is_some_and(|refusal| refusal.code == code)
@@ -122,8 +130,14 @@ impl Api {
 
     /// DELETE, with a grace period in seconds. An object that is gone already is no error.
     pub fn delete(&self, path: &str, grace_seconds: i64) -> Result<()> {
-        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace_seconds,
-            "propagationPolicy": "Background"});
+        self.delete_with(path, &json!({"gracePeriodSeconds": grace_seconds, "propagationPolicy": "Background"}))
+    }
+
+    /// DELETE of an object or a collection, with these DeleteOptions. What is gone already is no error.
+    pub fn delete_with(&self, path: &str, options: &Value) -> Result<()> {
+        let mut options = options.clone();
+        options["apiVersion"] = json!("v1");
+        options["kind"] = json!("DeleteOptions");
         let request = self.agent.delete(self.url(path)).header("Authorization", self.bearer()).header("Accept", JSON);
         match answer("DELETE", path, request.force_send_body().content_type(JSON).send(options.to_string())) {
             Err(error) if !refused(&error, 404) => Err(error),
@@ -131,9 +145,9 @@ impl Api {
         }
     }
 
-    /// Watches a collection from a resource version on; every changed object comes out of the receiver. The watch ends
-    /// when the receiver is dropped and something changes, or the server ends.
-    pub fn watch(&self, path: &str, resource_version: &str) -> Result<Receiver<Value>> {
+    /// Watches a collection from a resource version on; every change comes out of the receiver. The watch ends when the
+    /// receiver is dropped and something changes, or the server ends it.
+    pub fn watch(&self, path: &str, resource_version: &str) -> Result<Receiver<Event>> {
         let watch = format!("{path}?watch=1&resourceVersion={resource_version}");
         let request = self.agent.get(self.url(&watch)).header("Authorization", self.bearer()).header("Accept", JSON);
         let request = request.config().timeout_global(None).timeout_recv_body(None).build();
@@ -143,12 +157,18 @@ impl Api {
         std::thread::spawn(move || {
             for line in lines.map_while(std::result::Result::ok) {
                 let Ok(mut event) = serde_json::from_str::<Value>(&line) else { return };
-                if sender.send(event["object"].take()).is_err() {
+                let deleted = event["type"] == "DELETED";
+                if event["type"] == "ERROR" || sender.send(Event { deleted, object: event["object"].take() }).is_err() {
                     return;
                 }
             }
         });
         Ok(receiver)
+    }
+
+    /// A client of the same server for another token.
+    pub fn with_token(&self, token: &str) -> Self {
+        Self { token: token.to_owned(), ..self.clone() }
     }
 
     fn url(&self, path: &str) -> String {

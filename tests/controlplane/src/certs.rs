@@ -1,10 +1,14 @@
-//! A certificate authority, a serving certificate for loopback, and the key pair that signs service-account tokens.
+//! A certificate authority, serving certificates, and the key pair that signs service-account tokens.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType};
+use rcgen::{
+    BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
+};
 
 /// Where the files lie.
 #[derive(Debug, Clone)]
@@ -19,26 +23,50 @@ pub struct Certificates {
     pub service_account_key: PathBuf,
     /// The public half of it, PEM.
     pub service_account_public: PathBuf,
+    /// Signs more of them.
+    pub authority: Arc<Authority>,
+}
+
+/// What signs.
+pub struct Authority {
+    params: CertificateParams,
+    key: KeyPair,
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Authority")
+    }
+}
+
+impl Authority {
+    fn make() -> Result<Self> {
+        let mut params = CertificateParams::new(Vec::new()).context("name the authority")?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, "controlplane-test-ca");
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        Ok(Self { params, key: KeyPair::generate().context("make a key")? })
+    }
+
+    /// A serving certificate for these host names, and loopback, with its key.
+    pub fn serving(&self, names: &[&str]) -> Result<(Certificate, KeyPair)> {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut params = CertificateParams::new(names).context("name a server")?;
+        params.subject_alt_names.push(SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        params.distinguished_name.push(DnType::CommonName, "controlplane-test");
+        let key = KeyPair::generate().context("make a key")?;
+        let issuer = Issuer::from_params(&self.params, &self.key);
+        let cert = params.signed_by(&key, &issuer).context("sign a serving certificate")?;
+        Ok((cert, key))
+    }
 }
 
 impl Certificates {
     /// Makes all of them in `folder`.
     pub fn make(folder: &Path) -> Result<Self> {
-        let mut authority = CertificateParams::new(Vec::new()).context("name the authority")?;
-        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        authority.distinguished_name.push(DnType::CommonName, "controlplane-test-ca");
-        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let authority_key = KeyPair::generate().context("make a key")?;
-        let authority_cert = authority.self_signed(&authority_key).context("sign the authority")?;
-
-        let mut serving = CertificateParams::new(vec!["localhost".to_owned(), "kubernetes.default.svc".to_owned()])
-            .context("names")?;
-        serving.subject_alt_names.push(SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)));
-        serving.distinguished_name.push(DnType::CommonName, "kube-apiserver");
-        let serving_key = KeyPair::generate().context("make a key")?;
-        let issuer = Issuer::from_params(&authority, &authority_key);
-        let serving_cert = serving.signed_by(&serving_key, &issuer).context("sign the serving certificate")?;
-
+        let authority = Authority::make()?;
+        let authority_cert = authority.params.self_signed(&authority.key).context("sign the authority")?;
+        let (cert, key) = authority.serving(&["localhost", "kubernetes.default.svc"])?;
         let service_account = KeyPair::generate().context("make a key")?;
         let write = |name: &str, text: String| -> Result<PathBuf> {
             let path = folder.join(name);
@@ -47,10 +75,11 @@ impl Certificates {
         };
         Ok(Self {
             ca: write("ca.crt", authority_cert.pem())?,
-            cert: write("apiserver.crt", serving_cert.pem())?,
-            key: write("apiserver.key", serving_key.serialize_pem())?,
+            cert: write("apiserver.crt", cert.pem())?,
+            key: write("apiserver.key", key.serialize_pem())?,
             service_account_key: write("sa.key", service_account.serialize_pem())?,
             service_account_public: write("sa.pub", service_account.public_key_pem())?,
+            authority: Arc::new(authority),
         })
     }
 }

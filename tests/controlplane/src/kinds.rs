@@ -33,6 +33,7 @@ const KINDS: &[(&str, &str, &str, bool)] = &[
     ("resource.k8s.io/v1", "DeviceClass", "deviceclasses", false),
     ("resource.k8s.io/v1", "ResourceSlice", "resourceslices", false),
     ("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", true),
+    ("v1", "ServiceAccount", "serviceaccounts", true),
     ("v1", "Service", "services", true),
     ("apps/v1", "Deployment", "deployments", true),
     ("apps/v1", "ReplicaSet", "replicasets", true),
@@ -48,15 +49,29 @@ const KINDS: &[(&str, &str, &str, bool)] = &[
     ("v1", "LimitRange", "limitranges", true),
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", false),
     ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", false),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", false),
 ];
+
+/// Kinds that are only looked at: components write them about the others.
+const REPORTS: &[(&str, &str, &str, bool)] = &[("v1", "Event", "events", true)];
 
 impl Kind {
     /// The built-in kinds, in loading order.
     pub fn built_in() -> Vec<Self> {
-        KINDS
-            .iter()
-            .map(|&(api_version, kind, plural, namespaced)| Self::new(api_version, kind, plural, namespaced))
-            .collect()
+        Self::all_of(KINDS)
+    }
+
+    /// What components report about objects: part of a snapshot, and never loaded.
+    pub fn reports() -> Vec<Self> {
+        Self::all_of(REPORTS)
+    }
+
+    fn all_of(table: &[(&str, &str, &str, bool)]) -> Vec<Self> {
+        let one = |&(api_version, kind, plural, namespaced): &(&str, &str, &str, bool)| {
+            Self::new(api_version, kind, plural, namespaced)
+        };
+        table.iter().map(one).collect()
     }
 
     /// The kinds that these CustomResourceDefinitions define, at their first served version.

@@ -136,10 +136,11 @@ impl Loader<'_> {
                     let name = object["metadata"]["name"].as_str().unwrap_or_default();
                     return self.api.find(&format!("{path}/{name}"));
                 }
-                // Admission learns of a namespace or a PriorityClass a moment after it was made.
+                // Admission learns of a namespace, its service account or a PriorityClass a moment after it was made.
                 Err(error) if refused(&error, 403) || refused(&error, 404) => {
                     std::thread::sleep(std::time::Duration::from_millis(100));
-                    if refused(&error, 403) && !error.to_string().contains("no PriorityClass") {
+                    let comes = ["no PriorityClass", "error looking up service account"];
+                    if refused(&error, 403) && !comes.iter().any(|words| error.to_string().contains(words)) {
                         self.loaded.refused.push(error.to_string());
                         return Ok(None);
                     }

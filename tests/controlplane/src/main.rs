@@ -6,23 +6,31 @@ mod api;
 mod cases;
 mod certs;
 mod components;
+mod drained;
 mod generate;
+mod health;
 mod judge;
 mod kinds;
+mod kubectl;
 mod kubelet;
+mod lane;
 mod load;
+mod mirror;
 mod objects;
 mod plane;
 mod process;
 mod product;
 mod proxy;
 mod random;
+mod remedies;
 mod reset;
 mod runs;
 mod scheduling;
+mod shared;
 mod snapshot;
 mod tables;
 mod truth;
+mod webhooks;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -35,8 +43,10 @@ use components::Version;
 use generate::pending::Purpose;
 use judge::Tally;
 use product::Product;
+use runs::cures::Subject;
 use runs::pending::Pending;
-use runs::{Settings, over_seeds};
+use runs::{Settings, over_lanes, over_seeds};
+use shared::Shared;
 
 /// Holds kubectl-pdb against the real control plane.
 #[derive(Parser)]
@@ -71,6 +81,15 @@ struct Seeds {
     seeds: Range<u64>,
 }
 
+#[derive(Args)]
+struct Lanes {
+    #[command(flatten)]
+    seeds: Seeds,
+    /// How many worlds there are at the same time, on one control plane
+    #[arg(long, default_value_t = 6)]
+    lanes: usize,
+}
+
 #[derive(Subcommand)]
 enum Command {
     /// Build the components and end
@@ -83,8 +102,15 @@ enum Command {
     Pending(Seeds),
     /// Random preemptors: the nominated node and the victims
     Preempt(Seeds),
-    /// Random workloads under real controllers: the plan against the real `kubectl drain`
-    Drain(Seeds),
+    /// Random worlds under real controllers: the plan against the real `kubectl drain`
+    Drain(Lanes),
+    /// Worlds in trouble: the commands of each verified remedy are run, and what they promise is looked for
+    Cures {
+        /// What is in trouble
+        subject: Subject,
+        #[command(flatten)]
+        lanes: Lanes,
+    },
     /// A few fixed seeds of everything, on both versions
     Short,
     /// The product's own client against this API server: tokens, refusals, faults; the audit log shows what it asked
@@ -118,8 +144,9 @@ enum What {
 
 fn main() -> ExitCode {
     match run(Cli::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(tally) if !tally.failures.is_empty() => ExitCode::from(2),
+        Ok(tally) if !tally.misses.is_empty() => ExitCode::FAILURE,
+        Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(2)
@@ -127,8 +154,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all agree.
-fn run(cli: Cli) -> Result<bool> {
+/// Runs the command and prints the figures.
+fn run(cli: Cli) -> Result<Tally> {
     process::clean_up_on_signals()?;
     if let Command::Tables = cli.command {
         println!("{}", tables::write(Version::V1_36)?.display());
@@ -140,7 +167,7 @@ fn run(cli: Cli) -> Result<bool> {
         _ => Some(Product::find(product)?),
     };
     if let (Command::Short, Some(product)) = (&cli.command, &product) {
-        return Ok(report(&runs::short::run(product, &misses)?, show));
+        return Ok(report(runs::short::run(product, &misses)?, show));
     }
     let settings = Settings::new(version, product, misses)?;
     let tally = match cli.command {
@@ -148,7 +175,14 @@ fn run(cli: Cli) -> Result<bool> {
         Command::Budgets(Seeds { seeds }) => over_seeds(seeds, |seed| runs::budgets::run(&settings, seed))?,
         Command::Pending(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Messages)?,
         Command::Preempt(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Preemption)?,
-        Command::Drain(Seeds { seeds }) => over_seeds(seeds, |seed| runs::drain::run(&settings, seed))?,
+        Command::Drain(Lanes { seeds, lanes }) => {
+            let shared = Shared::start(&settings)?;
+            over_lanes(&seeds.seeds, lanes, |seed| runs::drain::run(&settings, &shared, seed))
+        }
+        Command::Cures { subject, lanes: Lanes { seeds, lanes } } => {
+            let shared = Shared::start(&settings)?;
+            over_lanes(&seeds.seeds, lanes, |seed| runs::cures::run(&settings, &shared, subject, seed))
+        }
         Command::Live => runs::live::run(&settings)?,
         Command::Record { what, seeds, out } => {
             record(&settings, what, seeds.seeds, &out)?;
@@ -156,13 +190,13 @@ fn run(cli: Cli) -> Result<bool> {
         }
         Command::Replay { folders } => replay(&settings, &folders, show)?,
     };
-    Ok(report(&tally, show))
+    Ok(report(tally, show))
 }
 
-/// Prints the figures; whether all agree.
-fn report(tally: &Tally, show: usize) -> bool {
+/// Prints the figures.
+fn report(tally: Tally, show: usize) -> Tally {
     print!("{}{}", tally.details(show), tally.summary());
-    tally.misses.is_empty()
+    tally
 }
 
 fn replay(settings: &Settings, folders: &[PathBuf], show: usize) -> Result<Tally> {
@@ -178,7 +212,7 @@ fn replay(settings: &Settings, folders: &[PathBuf], show: usize) -> Result<Tally
 }
 
 fn record(settings: &Settings, what: What, seeds: Range<u64>, out: &Path) -> Result<()> {
-    let mut run = None;
+    let (mut run, mut shared) = (None, None);
     for seed in seeds {
         let (name, list, truth) = match what {
             What::Budgets => {
@@ -187,8 +221,12 @@ fn record(settings: &Settings, what: What, seeds: Range<u64>, out: &Path) -> Res
                 (format!("budget-{seed}"), seen.list, truth)
             }
             What::Drain => {
-                let seen = runs::drain::record(settings, seed).with_context(|| format!("seed {seed}"))?;
-                (format!("drain-{seed}"), seen.list, runs::drain::truth(&seen.drained, settings))
+                let shared = match &mut shared {
+                    Some(shared) => shared,
+                    none => none.insert(Shared::start(settings)?),
+                };
+                let seen = runs::drain::record(shared, seed).with_context(|| format!("seed {seed}"))?;
+                (format!("drain-{seed}"), seen.list, seen.truth)
             }
             What::Pending | What::Preempt => {
                 let (name, purpose) = match what {

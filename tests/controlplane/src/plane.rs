@@ -10,9 +10,12 @@ use crate::api::Api;
 use crate::certs::Certificates;
 use crate::components::Components;
 use crate::process::{Folder, Process};
+use crate::webhooks;
 
 /// The token of the user that may do everything.
 const ADMIN: &str = "admin-token";
+/// The token of a user that is a kubelet to all policies, and may do everything.
+pub const KUBELET: &str = "kubelet-token";
 
 /// What differs between control planes.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +27,8 @@ pub struct Options {
     pub users: Vec<(&'static str, &'static str)>,
     /// Write an audit log of every request.
     pub audit: bool,
+    /// Pods need a service account, and webhooks' Services are reached (see [`webhooks`]).
+    pub workloads: bool,
 }
 
 /// Which controllers run.
@@ -46,7 +51,8 @@ impl Controllers {
                 "deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,",
                 "job-controller,cronjob-controller,replicationcontroller-controller,disruption-controller,",
                 "garbage-collector-controller,resourcequota-controller,persistentvolume-binder-controller,",
-                "endpoints-controller,endpointslice-controller"
+                "endpoints-controller,endpointslice-controller,horizontal-pod-autoscaler-controller,",
+                "ttl-after-finished-controller,namespace-controller,serviceaccount-controller"
             ),
         }
     }
@@ -91,7 +97,9 @@ impl Plane {
         let [client, peer, secure] = free_ports()?;
         let etcd = Process::start("etcd", &components.etcd(), &etcd_flags(at, client, peer), at)?;
         let flags = apiserver_flags(at, &certificates, client, secure, options)?;
-        let apiserver = Process::start("kube-apiserver", &components.apiserver(), &flags, at)?;
+        // Webhooks' certificates are held against the authorities of the system: here our own.
+        let trust = [("SSL_CERT_FILE", certificates.ca.as_path())];
+        let apiserver = Process::start_with("kube-apiserver", &components.apiserver(), &flags, &trust, at)?;
         let server = format!("https://127.0.0.1:{secure}");
         let api = Api::new(&server, &certificates.ca, ADMIN)?;
         std::fs::write(at.join("kubeconfig"), kubeconfig(&server, &certificates.ca, ADMIN))
@@ -155,6 +163,7 @@ impl Plane {
             "--kube-api-burst=4000".to_owned(),
             "--pvclaimbinder-sync-period=1s".to_owned(),
             "--resource-quota-sync-period=5s".to_owned(),
+            "--horizontal-pod-autoscaler-sync-period=2s".to_owned(),
             format!("--root-ca-file={}", self.certificates.ca.display()),
             format!("--service-account-private-key-file={}", self.certificates.service_account_key.display()),
         ];
@@ -174,7 +183,7 @@ impl Plane {
         let config = self.folder.path().join("scheduler.yaml");
         let text = format!(
             "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n\
-             leaderElection: {{leaderElect: false}}\n\
+             leaderElection: {{leaderElect: false}}\npodInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 2\n\
              clientConnection: {{kubeconfig: {}, qps: 2000, burst: 4000}}\n",
             self.kubeconfig().display()
         );
@@ -247,13 +256,18 @@ fn apiserver_flags(
     options: &Options,
 ) -> Result<Vec<String>> {
     let tokens = at.join("tokens.csv");
-    let mut users = format!("{ADMIN},admin,admin,system:masters\n");
+    let mut users = format!(
+        "{ADMIN},admin,admin,system:masters\n{KUBELET},system:node:any,system:node:any,\"system:masters,system:nodes\"\n"
+    );
     for (token, user) in &options.users {
         users.push_str(&format!("{token},{user},{user}\n"));
     }
     std::fs::write(&tokens, users).context("write the tokens")?;
-    // No service accounts are made here; nodes and claims stay as they are written.
-    let mut off = vec!["ServiceAccount", "TaintNodesByCondition", "DefaultStorageClass"];
+    // Nodes and claims stay as they are written, and elsewhere no service accounts are made.
+    let mut off = vec!["TaintNodesByCondition", "DefaultStorageClass"];
+    if !options.workloads {
+        off.push("ServiceAccount");
+    }
     if !options.classes {
         off.extend(["Priority", "RuntimeClass"]);
     }
@@ -276,6 +290,10 @@ fn apiserver_flags(
         "--max-mutating-requests-inflight=0".to_owned(),
         format!("--disable-admission-plugins={}", off.join(",")),
     ];
+    if options.workloads {
+        flags.push(format!("--egress-selector-config-file={}", webhooks::egress(at)?.display()));
+        flags.push("--enable-aggregator-routing=true".to_owned());
+    }
     if options.audit {
         let policy = at.join("audit.yaml");
         std::fs::write(&policy, "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n")

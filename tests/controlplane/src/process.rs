@@ -30,8 +30,8 @@ pub fn clean_up_on_signals() -> Result<()> {
     ctrlc::set_handler(|| {
         let left = leftovers();
         for pid in &left.processes {
-            // The handler holds no `Child`; kill(1) reaches the process without unsafe code.
-            let _ = Command::new("kill").arg("-KILL").arg(pid.to_string()).status();
+            // The handler holds no `Child`; kill(1) reaches the process and its group without unsafe code.
+            let _ = Command::new("kill").args(["-KILL", "--", &format!("-{pid}")]).status();
         }
         for folder in &left.folders {
             let _ = std::fs::remove_dir_all(folder);
@@ -78,11 +78,28 @@ impl Process {
     ///
     /// Call it from a thread that lives as long as the process: the kernel's parent-death signal is that of the thread.
     pub fn start(name: &str, program: &Path, args: &[String], logs: &Path) -> Result<Self> {
+        Self::start_with(name, program, args, &[], logs)
+    }
+
+    /// The same, with environment variables.
+    pub fn start_with(
+        name: &str,
+        program: &Path,
+        args: &[String],
+        environment: &[(&str, &Path)],
+        logs: &Path,
+    ) -> Result<Self> {
         let log = logs.join(format!("{name}.log"));
         let out = File::options().create(true).append(true).open(&log).context("open a log file")?;
         let err = out.try_clone().context("open a log file")?;
         let mut command = guarded(program);
-        command.args(args).stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
+        command
+            .args(args)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err)
+            .process_group(0);
         let child = command.spawn().with_context(|| format!("start {}", program.display()))?;
         leftovers().processes.insert(child.id());
         Ok(Self { name: name.to_owned(), child, log })
@@ -93,9 +110,14 @@ impl Process {
         self.child.try_wait().with_context(|| format!("ask after {}", self.name))
     }
 
+    /// All that it has printed so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
     /// Its name and the last lines of its log, for an error message.
     pub fn last_words(&self) -> String {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let text = self.log();
         let lines: Vec<&str> = text.lines().collect();
         let tail = lines.len().saturating_sub(12);
         format!("{}:\n{}", self.name, lines.get(tail..).unwrap_or_default().join("\n"))
@@ -104,6 +126,11 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        // Its group: a shell has children of its own.
+        let group = format!("-{}", self.child.id());
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
         leftovers().processes.remove(&self.child.id());

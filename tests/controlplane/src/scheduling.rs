@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
+use crate::api::Event;
 use crate::plane::{Controllers, Plane};
 use crate::snapshot::{items, key};
 
@@ -99,7 +100,7 @@ pub fn ask(plane: &mut Plane) -> Result<Scheduled> {
 
 fn listen(
     plane: &mut Plane,
-    changes: &Receiver<Value>,
+    changes: &Receiver<Event>,
     waiting: &mut BTreeSet<String>,
     nominated: &BTreeSet<String>,
     terminating: &BTreeSet<String>,
@@ -110,7 +111,7 @@ fn listen(
     let quiet = Duration::from_millis(1200);
     while !waiting.is_empty() || last_change.elapsed() < quiet {
         match changes.recv_timeout(Duration::from_millis(200)) {
-            Ok(pod) => {
+            Ok(Event { object: pod, .. }) => {
                 last_change = Instant::now();
                 let name = key(&pod);
                 if is_terminating(&pod) && !terminating.contains(&name) {

@@ -2,23 +2,84 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::api::Api;
+use crate::generate::worlds::World;
 use crate::kinds::Kind;
 use crate::plane::Plane;
 
-/// Takes a snapshot of everything the product may read.
+/// Takes a snapshot of everything the product may read. Service accounts are left out: they are not enforced where whole
+/// control planes are asked about.
 pub fn take(plane: &Plane) -> Result<Value> {
-    let mut items = Vec::new();
-    let mut read = Vec::new();
-    let mut kinds = Kind::built_in();
+    let kinds = Kind::built_in().into_iter().filter(|kind| kind.kind != "ServiceAccount").collect();
+    read(kinds, &plane.components.version, |kind| Ok(list_items(&plane.api.get(&kind.all())?)))
+}
+
+/// Takes a snapshot of one world, and of what all worlds use.
+pub fn of_world(api: &Api, version: &str, world: &World) -> Result<Value> {
+    let kinds = Kind::built_in().into_iter().chain(Kind::reports()).collect();
+    read(kinds, version, |kind| collect(api, kind, world))
+}
+
+/// The objects of a kind that are of the world, or of all worlds.
+pub fn collect(api: &Api, kind: &Kind, world: &World) -> Result<Vec<Value>> {
+    if kind.namespaced {
+        let mut all = Vec::new();
+        for namespace in &world.namespaces {
+            all.extend(list_items(&api.get(&kind.collection(namespace))?));
+        }
+        return Ok(all);
+    }
+    let mut all = list_items(&api.get(&kind.all())?);
+    all.retain(|object| is_of(world, kind, object) || OF_ALL.contains(&&*kind.kind));
+    Ok(all)
+}
+
+/// Kinds of which all worlds use the same objects.
+const OF_ALL: &[&str] = &["PriorityClass", "StorageClass", "CustomResourceDefinition", "DeviceClass", "CSIDriver"];
+
+/// Whether an object outside of namespaces is of the world: the world's name begins its own.
+pub fn is_of(world: &World, kind: &Kind, object: &Value) -> bool {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let own = name.strip_prefix(&*world.name).is_some_and(|rest| rest.starts_with('-'));
+    own && !kind.namespaced
+}
+
+/// Says of everything that happened before `until` that it happened so much earlier.
+pub fn age(list: &mut Value, until: Timestamp, by: Duration) {
+    match list {
+        Value::String(text) => {
+            let Some(at) = time(text).filter(|at| *at <= until) else { return };
+            if let Ok(earlier) = at.checked_sub(by) {
+                *text = earlier.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(|value| age(value, until, by)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| age(value, until, by)),
+        _ => {}
+    }
+}
+
+fn time(text: &str) -> Option<Timestamp> {
+    // A date alone, or a quantity, is no time of the API.
+    (text.len() >= 20 && text.as_bytes().get(10) == Some(&b'T')).then(|| text.parse().ok()).flatten()
+}
+
+fn list_items(list: &Value) -> Vec<Value> {
+    items(list).to_vec()
+}
+
+fn read(kinds: Vec<Kind>, version: &str, list: impl Fn(&Kind) -> Result<Vec<Value>>) -> Result<Value> {
+    let (mut items, mut read, mut kinds) = (Vec::new(), Vec::new(), kinds);
     let mut at = 0;
     while let Some(kind) = kinds.get(at).cloned() {
         at += 1;
-        let list = plane.api.get(&kind.all())?;
-        let found = list["items"].as_array().cloned().unwrap_or_default();
+        let found = list(&kind)?;
         read.push(json!({"resource": resource(&kind), "outcome": "read"}));
         if kind.kind == "CustomResourceDefinition" {
             kinds.extend(Kind::custom(&found));
@@ -32,8 +93,8 @@ pub fn take(plane: &Plane) -> Result<Value> {
             items.push(item);
         }
     }
-    let head = json!({"apiVersion": "kubectl-pdb/v1", "kind": "Snapshot", "now": jiff::Timestamp::now().to_string(),
-        "serverVersion": plane.components.version, "context": "controlplane", "read": read});
+    let head = json!({"apiVersion": "kubectl-pdb/v1", "kind": "Snapshot", "now": Timestamp::now().to_string(),
+        "serverVersion": version, "context": "controlplane", "read": read});
     items.insert(0, head);
     Ok(json!({"apiVersion": "v1", "kind": "List", "items": items}))
 }
@@ -73,4 +134,19 @@ pub fn read_json(path: &Path) -> Result<Option<Value>> {
         return Ok(None);
     }
     serde_json::from_str(&text).map(Some).with_context(|| format!("{} is not JSON", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_older_is_aged() {
+        let mut list = json!({"old": "2026-03-01T00:00:00Z", "micro": ["2026-03-01T00:00:00.123456Z"],
+            "young": "2026-03-01T00:10:00Z", "text": "2026-03-01T is a day"});
+        age(&mut list, "2026-03-01T00:05:00Z".parse().unwrap(), Duration::from_secs(300));
+        let aged = json!({"old": "2026-02-28T23:55:00Z", "micro": ["2026-02-28T23:55:00Z"],
+            "young": "2026-03-01T00:10:00Z", "text": "2026-03-01T is a day"});
+        assert_eq!(list, aged);
+    }
 }

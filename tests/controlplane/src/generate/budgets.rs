@@ -3,7 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::objects::{self, Health, LONG_AGO, controller, definition, labels, pod_spec, workload};
+use crate::health::Health;
+use crate::objects::{self, LONG_AGO, controller, definition, labels, pod_spec, workload};
 use crate::random::Choice;
 
 /// How many namespaces a cluster has; each is a small world of its own.

@@ -3,11 +3,11 @@
 pub mod budgets;
 pub mod constraints;
 pub mod devices;
-pub mod drain;
 pub mod oddities;
 pub mod pending;
 pub mod perturb;
 pub mod storage;
+pub mod worlds;
 
 #[cfg(test)]
 mod tests {
@@ -19,7 +19,6 @@ mod tests {
         let now = Timestamp::UNIX_EPOCH;
         for seed in 0..20 {
             assert_eq!(super::budgets::cluster(seed, now), super::budgets::cluster(seed, now));
-            assert_eq!(super::drain::scene(seed).items, super::drain::scene(seed).items);
             for purpose in [Purpose::Messages, Purpose::Preemption] {
                 assert_eq!(super::pending::cluster(seed, purpose), super::pending::cluster(seed, purpose));
             }

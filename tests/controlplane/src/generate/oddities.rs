@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::pending::Purpose;
-use crate::objects::{Health, LONG_AGO};
+use crate::health::Health;
+use crate::objects::LONG_AGO;
 use crate::random::Choice;
 
 /// A running pod of which something is unusual.

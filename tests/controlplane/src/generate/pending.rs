@@ -6,7 +6,8 @@ use super::constraints::Constraints;
 use super::devices::Devices;
 use super::oddities;
 use super::storage::Storage;
-use crate::objects::{Health, LONG_AGO, labels, node};
+use crate::health::Health;
+use crate::objects::{LONG_AGO, labels, node};
 use crate::random::Choice;
 
 /// What a cluster is made for.

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::budgets::{budget_spec, disrupted};
-use crate::objects::Health;
+use crate::health::Health;
 use crate::random::Choice;
 use crate::snapshot::items;
 

@@ -1,6 +1,7 @@
 //! What the subcommands do.
 
 pub mod budgets;
+pub mod cures;
 pub mod drain;
 mod encodings;
 pub mod live;
@@ -10,6 +11,8 @@ pub mod short;
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
 
@@ -51,4 +54,25 @@ pub fn over_seeds(seeds: Range<u64>, mut one: impl FnMut(u64) -> Result<Tally>) 
         tally.merge(seen);
     }
     Ok(tally)
+}
+
+/// Runs so many seeds at the same time and adds up. A seed that fails by the harness' own fault does not end the others.
+pub fn over_lanes(seeds: &Range<u64>, lanes: usize, one: impl Fn(u64) -> Result<Tally> + Sync) -> Tally {
+    let (next, sum) = (AtomicU64::new(seeds.start), Mutex::new(Tally::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..lanes {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end {
+                        return;
+                    }
+                    let seen = one(seed).unwrap_or_else(|error| Tally::failed(&format!("seed {seed}: {error:#}")));
+                    eprint!("seed {seed}:\n{}{}", seen.details(usize::MAX), seen.summary());
+                    sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner).merge(seen);
+                }
+            });
+        }
+    });
+    sum.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

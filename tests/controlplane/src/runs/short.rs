@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{Settings, live, over_seeds, pending};
+use super::{Settings, live, over_lanes, over_seeds, pending};
 use crate::components::Version;
 use crate::generate::pending::Purpose;
 use crate::judge::Tally;
 use crate::product::Product;
+use crate::shared::Shared;
 
 /// Runs it.
 pub fn run(product: &Product, misses: &Path) -> Result<Tally> {
@@ -20,7 +21,10 @@ pub fn run(product: &Product, misses: &Path) -> Result<Tally> {
         tally.merge(over_seeds(if first { 0..2 } else { 2..3 }, |seed| super::budgets::run(&settings, seed))?);
         tally.merge(pending::over(&settings, if first { 0..2 } else { 2..3 }, Purpose::Messages)?);
         tally.merge(pending::over(&settings, if first { 0..6 } else { 6..9 }, Purpose::Preemption)?);
-        tally.merge(over_seeds(if first { 0..3 } else { 3..5 }, |seed| super::drain::run(&settings, seed))?);
+        let shared = Shared::start(&settings)?;
+        tally.merge(over_lanes(&(if first { 0..3 } else { 3..5 }), 6, |seed| {
+            super::drain::run(&settings, &shared, seed)
+        }));
         if first {
             tally.merge(live::run(&settings)?);
         }

@@ -1,12 +1,13 @@
 //! Holds the product's answers against the control plane's.
 
+pub mod drain;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use crate::product::Answer;
-use crate::runs::drain::Drained;
 use crate::scheduling::{Scheduled, Verdict};
 use crate::snapshot::{items, key};
 use crate::truth::{BudgetTruth, EvictionTruth, budget};
@@ -15,7 +16,7 @@ use crate::truth::{BudgetTruth, EvictionTruth, budget};
 #[derive(Debug, Clone)]
 pub struct Miss {
     /// What was compared: `budgets`, `evictions`, …
-    pub figure: &'static str,
+    pub figure: String,
     /// The object, `namespace/name`.
     pub object: String,
     /// What the control plane says.
@@ -27,27 +28,40 @@ pub struct Miss {
 /// How often both said the same, by figure.
 #[derive(Debug, Default)]
 pub struct Tally {
-    figures: BTreeMap<&'static str, (usize, usize)>,
+    figures: BTreeMap<String, (usize, usize)>,
+    counts: BTreeMap<String, usize>,
     /// Every disagreement.
     pub misses: Vec<Miss>,
+    /// What could not be asked, by the fault of this program or of the machine.
+    pub failures: Vec<String>,
 }
 
 impl Tally {
+    /// Nothing but a failure.
+    pub fn failed(what: &str) -> Self {
+        Self { failures: vec![what.to_owned()], ..Self::default() }
+    }
+
     /// Counts one comparison.
-    pub fn add(&mut self, figure: &'static str, object: &str, real: &str, ours: &str) {
-        let (same, all) = self.figures.entry(figure).or_default();
+    pub fn add(&mut self, figure: &str, object: &str, real: &str, ours: &str) {
+        let (same, all) = self.figures.entry(figure.to_owned()).or_default();
         *all += 1;
         if real == ours {
             *same += 1;
         } else {
             let (object, real, ours) = (object.to_owned(), real.to_owned(), ours.to_owned());
-            self.misses.push(Miss { figure, object, real, ours });
+            self.misses.push(Miss { figure: figure.to_owned(), object, real, ours });
         }
     }
 
     /// Counts a comparison whose outcome is known.
-    pub fn note(&mut self, figure: &'static str, object: &str, agrees: bool, real: &str, ours: &str) {
+    pub fn note(&mut self, figure: &str, object: &str, agrees: bool, real: &str, ours: &str) {
         self.add(figure, object, real, if agrees { real } else { ours });
+    }
+
+    /// Counts something that is told beside the comparisons: what was not judged, say.
+    pub fn count(&mut self, what: &str) {
+        *self.counts.entry(what.to_owned()).or_default() += 1;
     }
 
     /// Takes in another tally.
@@ -57,7 +71,11 @@ impl Tally {
             sum.0 += same;
             sum.1 += all;
         }
+        for (what, count) in other.counts {
+            *self.counts.entry(what).or_default() += count;
+        }
         self.misses.extend(other.misses);
+        self.failures.extend(other.failures);
     }
 
     /// `budgets: 500 of 500 agree`, a line a figure.
@@ -65,6 +83,12 @@ impl Tally {
         let mut text = String::new();
         for (figure, (same, all)) in &self.figures {
             let _ = writeln!(text, "{figure}: {same} of {all} agree");
+        }
+        for (what, count) in &self.counts {
+            let _ = writeln!(text, "{what}: {count}");
+        }
+        for failure in &self.failures {
+            let _ = writeln!(text, "failed: {failure}");
         }
         text
     }
@@ -213,45 +237,6 @@ fn preemption(tally: &mut Tally, key: &str, ours: &Value, nominated: Option<&str
 
 fn strings(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
-}
-
-/// Compares a drain with the plan for it: whether it ends, which pods stay, and (from `bare`, the plan for the same
-/// drain without flags) which flags kubectl asks for.
-pub fn drain(tally: &mut Tally, plan: &Answer, bare: &Answer, truth: &Drained) {
-    let name = truth.nodes.join(",");
-    let nodes = |answer: &Answer| answer.document["nodes"].as_array().cloned().unwrap_or_default();
-    let planned = nodes(plan);
-    for (node, ended) in &truth.ended {
-        let ours = planned.iter().find(|n| n["name"] == node.as_str());
-        let ours = ours.map_or_else(|| absent(plan), |n| word(n["verdict"].as_str().unwrap_or_default()).to_owned());
-        tally.add("drains", node, if *ended { "ends" } else { "blocked" }, &ours);
-    }
-    let pods: Vec<&Value> = planned.iter().filter_map(|n| n["pods"].as_array()).flatten().collect();
-    // Which of the pods under one budget stays is chance; how many do is not.
-    let group = |key: &str| {
-        let pod = pods.iter().find(|p| name_of(p) == key);
-        let budgets = pod.map(|p| strings(&p["budgets"]).join(",")).unwrap_or_default();
-        if budgets.is_empty() { key.to_owned() } else { budgets }
-    };
-    let stays = pods.iter().filter(|p| p["outcome"] == "stays" && p["action"] != "none" && p["action"] != "skip");
-    let mut ours: Vec<String> = stays.map(|p| group(&name_of(p))).collect();
-    let mut real: Vec<String> = truth.stayed.iter().map(|key| group(key)).collect();
-    ours.sort();
-    real.sort();
-    tally.add("pods that stay", &name, &format!("{real:?}"), &format!("{ours:?}"));
-    let asked = nodes(bare);
-    for (node, flags) in &truth.flags {
-        let ours = asked.iter().find(|n| n["name"] == node.as_str());
-        let mut ours = ours.map(|n| strings(&n["neededFlags"])).unwrap_or_default();
-        let mut real = flags.clone();
-        ours.sort();
-        real.sort();
-        tally.add("needed flags", node, &format!("{real:?}"), &format!("{ours:?}"));
-    }
-}
-
-fn word(verdict: &str) -> &str {
-    if ["drains", "waits"].contains(&verdict) { "ends" } else { verdict }
 }
 
 fn name_of(item: &Value) -> String {
