@@ -162,7 +162,8 @@ pub fn stayed(nodes: &[String], before: &Value, after: &Value) -> Vec<String> {
         let owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         owners.into_iter().any(|owner| owner["kind"] == "DaemonSet" && owner["apiVersion"] == "apps/v1")
     };
-    let pods = items(before).iter().filter(|item| item["kind"] == "Pod").filter(on_nodes);
+    // A list's items do not say what they are; those of a snapshot do.
+    let pods = items(before).iter().filter(|item| item["kind"].is_null() || item["kind"] == "Pod").filter(on_nodes);
     pods.filter(|pod| !daemon(pod) && left.contains(&uid(pod))).map(key).collect()
 }
 

@@ -1,4 +1,5 @@
-//! A kubelet in a few lines, for all nodes: bound pods start and become Ready, or not; terminating pods end.
+//! A kubelet in a few lines, for all nodes: bound pods start and become Ready, or not; terminating pods end. Beside it
+//! runs what of the node controller a drain meets: a cordon's taint.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +33,8 @@ pub mod says {
     /// The container ends so many seconds after SIGTERM, not only when its grace period is over.
     pub const EXITS_AFTER: &str = "controlplane.test/exits-after";
 }
+
+const CORDON_TAINT: &str = "node.kubernetes.io/unschedulable";
 
 /// What ends later than this is not waited for.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -149,6 +152,9 @@ struct Life {
 
 impl Running {
     fn look(&mut self) -> Result<()> {
+        for node in self.mirror.nodes() {
+            keep_cordon_taint(&self.api, &node)?;
+        }
         let mut busy = HashSet::new();
         let mut there = HashSet::new();
         for pod in self.mirror.pods() {
@@ -208,6 +214,29 @@ impl Running {
         }
         Ok(course.iter().any(|(at, _)| *at > now && *at - now < PATIENCE))
     }
+}
+
+/// A node that is cordoned has the taint, any other has not.
+fn keep_cordon_taint(api: &Api, node: &Value) -> Result<()> {
+    let mut taints = node["spec"]["taints"].as_array().cloned().unwrap_or_default();
+    let tainted = taints.iter().any(|taint| taint["key"] == CORDON_TAINT);
+    let cordoned = node["spec"]["unschedulable"] == true;
+    if tainted == cordoned {
+        return Ok(());
+    }
+    match cordoned {
+        true => {
+            let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+            taints.push(json!({"key": CORDON_TAINT, "effect": "NoSchedule", "timeAdded": now}));
+        }
+        false => taints.retain(|taint| taint["key"] != CORDON_TAINT),
+    }
+    let path = format!("/api/v1/nodes/{}", node["metadata"]["name"].as_str().unwrap_or_default());
+    // Somebody else's taint must not be lost: the version is named.
+    let version = &node["metadata"]["resourceVersion"];
+    tolerate(
+        api.merge(&path, &json!({"metadata": {"resourceVersion": version}, "spec": {"taints": taints}})).map(|_| ()),
+    )
 }
 
 /// What becomes of a pod that nobody interferes with.

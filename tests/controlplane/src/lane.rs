@@ -212,7 +212,8 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// What people have declared in this world, by path: what an undoing must bring back.
+    /// What people have declared in this world, by path: what an undoing must bring back. The counts that autoscalers hold
+    /// are left out.
     pub fn declared(&self) -> Result<Map<String, Value>> {
         let mut declared = Map::new();
         let kinds = Kind::built_in().into_iter().filter(|kind| kind.kind != "Pod" && kind.kind != "EndpointSlice");
@@ -220,6 +221,12 @@ impl<'a> Lane<'a> {
             for object in snapshot::collect(&self.shared.api, &kind, &self.world)? {
                 let labels = &object["metadata"]["labels"];
                 declared.insert(kind.path(&object), json!({"spec": object["spec"], "labels": labels}));
+            }
+        }
+        let targets: Vec<Value> = declared.values().map(|o| o["spec"]["scaleTargetRef"]["name"].clone()).collect();
+        for (path, object) in &mut declared {
+            if targets.iter().any(|name| name.as_str().is_some_and(|name| path.ends_with(&format!("s/{name}")))) {
+                object["spec"]["replicas"] = Value::Null;
             }
         }
         Ok(declared)

@@ -69,6 +69,9 @@ struct Common {
     /// Where cases of disagreement are written
     #[arg(long, default_value = "/tmp/misses", global = true)]
     misses: PathBuf,
+    /// Write the worlds of `drain` and `cures` as cases also where all agree
+    #[arg(long, global = true)]
+    keep: bool,
     /// How many disagreements are printed
     #[arg(long, default_value_t = 20, global = true)]
     show: usize,
@@ -159,9 +162,9 @@ fn run(cli: Cli) -> Result<Tally> {
     process::clean_up_on_signals()?;
     if let Command::Tables = cli.command {
         println!("{}", tables::write(Version::V1_36)?.display());
-        return Ok(true);
+        return Ok(Tally::default());
     }
-    let Common { version, product, misses, show } = cli.common;
+    let Common { version, product, misses, keep, show } = cli.common;
     let product = match cli.command {
         Command::Build | Command::Tables | Command::Replay { .. } | Command::Record { .. } => None,
         _ => Some(Product::find(product)?),
@@ -169,7 +172,7 @@ fn run(cli: Cli) -> Result<Tally> {
     if let (Command::Short, Some(product)) = (&cli.command, &product) {
         return Ok(report(runs::short::run(product, &misses)?, show));
     }
-    let settings = Settings::new(version, product, misses)?;
+    let settings = Settings { keep, ..Settings::new(version, product, misses)? };
     let tally = match cli.command {
         Command::Build | Command::Tables | Command::Short => Tally::default(),
         Command::Budgets(Seeds { seeds }) => over_seeds(seeds, |seed| runs::budgets::run(&settings, seed))?,

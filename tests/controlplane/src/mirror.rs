@@ -1,5 +1,5 @@
-//! The pods and budgets of a control plane as they are at this moment, kept by watches: what the kubelet looks at, and
-//! what tells whether something still moves.
+//! The pods, budgets and nodes of a control plane as they are at this moment, kept by watches: what the kubelet looks at,
+//! and what tells whether something still moves.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +17,8 @@ use crate::truth;
 
 const PODS: &str = "/api/v1/pods";
 const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
+const NODES: &str = "/api/v1/nodes";
+const WATCHED: [&str; 3] = [PODS, BUDGETS, NODES];
 
 /// The mirror. Cheap to clone; the watches end with the last clone.
 #[derive(Clone)]
@@ -42,10 +44,10 @@ impl Drop for Shared {
 }
 
 impl Mirror {
-    /// Starts the watches and waits until both collections were read.
+    /// Starts the watches and waits until all collections were read.
     pub fn start(api: &Api) -> Result<Self> {
         let mirror = Self(Arc::new(Shared { seen: Mutex::default(), stop: Arc::default() }));
-        for path in [PODS, BUDGETS] {
+        for path in WATCHED {
             let (api, shared, stop) = (api.clone(), Arc::downgrade(&mirror.0), Arc::clone(&mirror.0.stop));
             std::thread::spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
@@ -59,7 +61,7 @@ impl Mirror {
                 }
             });
         }
-        wait_for("the pods and budgets", 30, || Ok((mirror.lock().objects.len() == 2).then_some(())))?;
+        wait_for("what is watched", 30, || Ok((mirror.lock().objects.len() == WATCHED.len()).then_some(())))?;
         Ok(mirror)
     }
 
@@ -69,7 +71,16 @@ impl Mirror {
 
     /// All pods.
     pub fn pods(&self) -> Vec<Arc<Value>> {
-        self.lock().objects.get(PODS).into_iter().flatten().map(|(_, (pod, _))| Arc::clone(pod)).collect()
+        self.all(PODS)
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> Vec<Arc<Value>> {
+        self.all(NODES)
+    }
+
+    fn all(&self, path: &str) -> Vec<Arc<Value>> {
+        self.lock().objects.get(path).into_iter().flatten().map(|(_, (object, _))| Arc::clone(object)).collect()
     }
 
     /// The pods of these namespaces, by namespace and name.
@@ -133,7 +144,11 @@ impl Seen {
     }
 
     fn put(&mut self, path: &'static str, object: Value, before: Option<&str>) {
-        let now = if path == PODS { pod(&object) } else { budget(&object) };
+        let now = match path {
+            PODS => pod(&object),
+            BUDGETS => budget(&object),
+            _ => object["spec"].to_string(),
+        };
         if before != Some(&now) {
             self.moved(&object);
         }

@@ -23,7 +23,20 @@ pub fn take(plane: &Plane) -> Result<Value> {
 /// Takes a snapshot of one world, and of what all worlds use.
 pub fn of_world(api: &Api, version: &str, world: &World) -> Result<Value> {
     let kinds = Kind::built_in().into_iter().chain(Kind::reports()).collect();
-    read(kinds, version, |kind| collect(api, kind, world))
+    let mut list = read(kinds, version, |kind| collect(api, kind, world))?;
+    if let Some(items) = list["items"].as_array_mut() {
+        items.retain(|item| item["kind"] != "Event" || item["reason"] != "FailedScheduling");
+        items.iter_mut().for_each(forget_others);
+    }
+    Ok(list)
+}
+
+/// The scheduler counts the nodes of all worlds; what it said of a pod is no part of this one.
+fn forget_others(item: &mut Value) {
+    let conditions = item.pointer_mut("/status/conditions").and_then(Value::as_array_mut).into_iter().flatten();
+    for condition in conditions.filter(|c| c["type"] == "PodScheduled" && c["status"] == "False") {
+        condition["message"] = json!("");
+    }
 }
 
 /// The objects of a kind that are of the world, or of all worlds.

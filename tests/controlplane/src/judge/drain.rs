@@ -14,9 +14,18 @@ pub struct Plans {
     pub bare: Answer,
 }
 
+/// What no snapshot tells of a world.
+#[derive(Debug, Clone, Copy)]
+pub struct Hidden {
+    /// Something: "unknown" is no disagreement.
+    pub anything: bool,
+    /// Whether evictions come before a webhook has lost its pods: "blocked" is none either.
+    pub race: bool,
+}
+
 /// Compares a drain with the plan for it: whether each node's drain ends, the exit status, which pods stay, and which
-/// flags kubectl asks for. `hidden`: what no snapshot tells, so that "unknown" is no disagreement.
-pub fn judge(tally: &mut Tally, plans: &Plans, truth: &Drained, hidden: bool) {
+/// flags kubectl asks for.
+pub fn judge(tally: &mut Tally, plans: &Plans, truth: &Drained, hidden: Hidden) {
     let name = truth.nodes.join(",");
     flags(tally, &plans.bare, truth);
     if truth.close {
@@ -29,14 +38,14 @@ pub fn judge(tally: &mut Tally, plans: &Plans, truth: &Drained, hidden: bool) {
         let ours = planned.iter().find(|n| n["name"] == node.as_str());
         let ours =
             ours.map_or_else(|| absent(&plans.plan), |n| word(n["verdict"].as_str().unwrap_or_default()).to_owned());
-        if hidden && ours == "unknown" {
+        if hidden.anything && ours == "unknown" || hidden.race && ours == "blocked" {
             unknown = true;
             continue;
         }
         tally.add("drains", node, if *ended { "ends" } else { "blocked" }, &ours);
     }
     if unknown {
-        tally.count("not judged: unknown, and rightly so");
+        tally.count("not judged: no snapshot could tell");
         return;
     }
     let exit = if truth.ended.values().all(|ended| *ended) { "0" } else { "2" };

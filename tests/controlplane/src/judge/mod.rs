@@ -54,6 +54,13 @@ impl Tally {
         }
     }
 
+    /// Counts a comparison that another figure tells of, too.
+    pub fn count_in(&mut self, figure: &str, agrees: bool) {
+        let (same, all) = self.figures.entry(figure.to_owned()).or_default();
+        *all += 1;
+        *same += usize::from(agrees);
+    }
+
     /// Counts a comparison whose outcome is known.
     pub fn note(&mut self, figure: &str, object: &str, agrees: bool, real: &str, ours: &str) {
         self.add(figure, object, real, if agrees { real } else { ours });

@@ -29,6 +29,9 @@ const EACH: usize = 5;
 /// What becomes well does so within this, and rests.
 const PATIENCE: Duration = Duration::from_secs(40);
 
+/// Controllers follow what was undone within this.
+const NOTICED: Duration = Duration::from_secs(1);
+
 /// What the remedies are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Subject {
@@ -97,10 +100,18 @@ pub fn run(settings: &Settings, shared: &Shared, subject: Subject, seed: u64) ->
             } else {
                 "worlds with verified remedies"
             });
-            if wanted.is_empty() && std::env::var_os("CONTROLPLANE_KEEP").is_some() {
-                let truth = json!({"seed": seed, "madeOf": lane.world.made_of, "answer": answer.document});
-                cases::write(&settings.misses, &format!("none-{}-{seed}", subject.word()), &list, &truth)?;
+            if wanted.is_empty() {
+                let verdicts = verdicts(subject, &answer);
+                eprintln!(
+                    "seed {seed} ({}): no verified remedy; {}",
+                    lane.world.made_of.join(", "),
+                    verdicts.join(", ")
+                );
             }
+        }
+        if settings.keep && trial == 0 {
+            let truth = json!({"seed": seed, "madeOf": lane.world.made_of, "answer": answer.document});
+            cases::write(&settings.misses, &format!("world-{}-{seed}", subject.word()), &list, &truth)?;
         }
         // Names differ from world to world: the n-th of the same kind is the same remedy.
         let Some(like) = wanted.get(trial) else {
@@ -169,9 +180,25 @@ fn offers(tally: &mut Tally, subject: Subject, answer: &Answer, count: bool) -> 
     all
 }
 
+/// What the answer says instead: the verdicts and codes of its items.
+fn verdicts(subject: Subject, answer: &Answer) -> Vec<String> {
+    let (list, verdict) = match subject {
+        Subject::Drain | Subject::Drains => ("nodes", "verdict"),
+        Subject::Status => ("items", "verdict"),
+        Subject::Pending => ("items", "stage"),
+    };
+    let of = |item: &Value| {
+        let findings = item["findings"].as_array().into_iter().flatten();
+        let codes: Vec<&str> = findings.filter_map(|finding| finding["code"].as_str()).collect();
+        format!("{} {} [{}]", name_of(item), item[verdict].as_str().unwrap_or_default(), codes.join(" "))
+    };
+    answer.document[list].as_array().into_iter().flatten().map(of).collect()
+}
+
 /// Does a remedy, sees whether it does what it promised, and takes it back.
 fn cure(lane: &Lane<'_>, subject: Subject, answer: &Answer, offer: &Offer, names: &[String]) -> Result<Outcome> {
     let before = lane.declared()?;
+    let app = app_of_item(lane, offer);
     let mut said = Vec::new();
     run_lines(lane, "cure", &offer.remedy.lines, &mut said)?;
     let refused = said
@@ -182,7 +209,7 @@ fn cure(lane: &Lane<'_>, subject: Subject, answer: &Answer, offer: &Offer, names
         (Some(refused), _) => Some(refused),
         (None, Subject::Drain | Subject::Drains) => drains_now(lane, answer, offer, names, &mut said)?,
         (None, Subject::Status) => evicts_now(lane, offer)?,
-        (None, Subject::Pending) => runs_now(lane, offer)?,
+        (None, Subject::Pending) => runs_now(lane, offer, &app)?,
     };
     let mut undone = None;
     if !offer.remedy.undo.is_empty() {
@@ -194,6 +221,7 @@ fn cure(lane: &Lane<'_>, subject: Subject, answer: &Answer, offer: &Offer, names
                     .shell(&format!("{}-uncordon-{node}", lane.world.name), &format!("kubectl uncordon {node}"))?,
             );
         }
+        std::thread::sleep(NOTICED);
         undone = Some(difference(&before, &lane.declared()?));
     }
     Ok(Outcome { broken, undone, said })
@@ -297,15 +325,15 @@ fn typed(pod: &Value) -> Value {
     pod
 }
 
+/// The label `app` of what an item is about. Workloads of these worlds are called by it.
+fn app_of_item(lane: &Lane<'_>, offer: &Offer) -> String {
+    let app = app_of(lane, &name_of(&offer.item)).unwrap_or_else(|| offer.item["name"].clone());
+    app.as_str().unwrap_or_default().to_owned()
+}
+
 /// Waits until the pod has a node, or as many of its workload as there should be.
-fn runs_now(lane: &Lane<'_>, offer: &Offer) -> Result<Option<String>> {
+fn runs_now(lane: &Lane<'_>, offer: &Offer, app: &str) -> Result<Option<String>> {
     let namespace = offer.item["namespace"].as_str().unwrap_or_default();
-    let name = offer.item["name"].as_str().unwrap_or_default();
-    // Pods and workloads of these worlds are called by their label `app`.
-    let pod =
-        lane.shared.mirror.pods_in(&[namespace.to_owned()]).into_iter().find(|pod| pod["metadata"]["name"] == name);
-    let app = pod.map_or_else(|| json!(name), |pod| pod["metadata"]["labels"]["app"].clone());
-    let app = app.as_str().unwrap_or_default();
     let mut last = String::new();
     let runs = until(lane, || {
         let pods = lane.pods(namespace, app);
@@ -391,16 +419,8 @@ fn note(tally: &mut Tally, subject: Subject, seed: u64, offer: &Offer, outcome: 
     let figure = format!("cures of {}", subject.word());
     let object = format!("{seed}: {} {}: {}", remedy.code, name_of(&offer.item), remedy.lines.join("; "));
     let real = outcome.broken.clone().unwrap_or_else(|| "cured".to_owned());
-    for figure in [figure.clone(), format!("{figure} by {}: {}", remedy.code, remedy.kind())] {
-        // Once in full, and once by kind.
-        let full = !figure.contains(" by ");
-        tally.add(
-            &figure,
-            if full { &object } else { "" },
-            if full { &real } else { "cured" },
-            if full || outcome.broken.is_none() { "cured" } else { "not" },
-        );
-    }
+    tally.add(&figure, &object, &real, "cured");
+    tally.count_in(&format!("{figure} by {}: {}", remedy.code, remedy.kind()), outcome.broken.is_none());
     let mut case = outcome.broken.as_ref().map(|_| "cure");
     if let Some(undone) = &outcome.undone {
         let real = undone.clone().unwrap_or_else(|| "undone".to_owned());

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use super::Settings;
 use crate::cases;
 use crate::drained::{Drained, FLAGS, at_once, drain, truth};
+use crate::generate::worlds::admission::GUARD;
 use crate::generate::worlds::{By, drains};
 use crate::judge::Tally;
-use crate::judge::drain::{Plans, judge};
+use crate::judge::drain::{Hidden, Plans, judge};
 use crate::lane::Lane;
 use crate::shared::Shared;
 
@@ -56,17 +57,26 @@ pub fn run(settings: &Settings, shared: &Shared, seed: u64) -> Result<Tally> {
             let bare = settings.product()?.ask(&args, &file)?;
             args.extend(FLAGS);
             let plan = settings.product()?.ask(&args, &file)?;
+            let race = guards_leave(&lane, &names);
             let drained = drain(&lane, &names, &list)?;
-            judge(&mut tally, &Plans { plan, bare }, &drained, !lane.world.hidden.is_empty());
+            let hidden = Hidden { anything: !lane.world.hidden.is_empty(), race };
+            judge(&mut tally, &Plans { plan, bare }, &drained, hidden);
             truth(&drained, &lane, seed)
         }
     };
-    if !tally.misses.is_empty() {
+    if settings.keep || !tally.misses.is_empty() {
         let at = cases::write(&settings.misses, &format!("drain-{seed}"), &list, &truth)?;
         eprintln!("seed {seed} ({}): a case is in {}", lane.world.made_of.join(", "), at.display());
     }
     lane.remove()?;
     Ok(tally)
+}
+
+/// Whether all pods behind a webhook are on the nodes: whether they are away before another eviction is asked for is a race.
+fn guards_leave(lane: &Lane<'_>, nodes: &[String]) -> bool {
+    let pods = lane.world.namespaces.iter().flat_map(|namespace| lane.pods(namespace, GUARD));
+    let on: Vec<bool> = pods.map(|pod| nodes.iter().any(|node| pod["spec"]["nodeName"] == **node)).collect();
+    !on.is_empty() && on.iter().all(|on| *on)
 }
 
 /// Drains the world as the plan's order says, and holds the order's promise against it: every node of it ends, and where

@@ -29,6 +29,8 @@ pub struct Settings {
     pub product: Option<Product>,
     /// Where cases of disagreement are written.
     pub misses: PathBuf,
+    /// Worlds are written as cases also where all agree.
+    pub keep: bool,
     /// For snapshots handed to the product.
     pub scratch: Folder,
 }
@@ -36,7 +38,7 @@ pub struct Settings {
 impl Settings {
     /// Builds the components of the version and makes the scratch folder.
     pub fn new(version: Version, product: Option<Product>, misses: PathBuf) -> Result<Self> {
-        Ok(Self { components: Components::build(version)?, product, misses, scratch: Folder::new()? })
+        Ok(Self { components: Components::build(version)?, product, misses, keep: false, scratch: Folder::new()? })
     }
 
     /// The product.

@@ -7,6 +7,9 @@ use super::workloads::{Kind, Workload};
 use super::{Builder, Step};
 use crate::webhooks::{ALLOW, DENY};
 
+/// The label `app` of the pods behind a webhook.
+pub const GUARD: &str = "guard";
+
 const GROUP: &str = "admissionregistration.k8s.io/v1";
 
 /// What a webhook or policy sees: (operation, resource).
@@ -78,19 +81,19 @@ impl Builder {
             return json!({"url": format!("https://127.0.0.1:1{path}")});
         }
         if backend != Backend::NoService {
-            let app = if backend == Backend::Pods { "guard" } else { "nobody" };
+            let app = if backend == Backend::Pods { GUARD } else { "nobody" };
             self.add(
                 json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": namespace, "name": "guard"},
                 "spec": {"selector": {"app": app}, "ports": [{"name": "https", "port": 443, "targetPort": 8443}]}}),
             );
         }
         if backend == Backend::Pods {
-            let template = Template::new(self, "guard", "50m");
+            let template = Template::new(self, GUARD, "50m");
             let replicas = self.choice.weighted(&[(2, 1), (1, 2)]);
             self.workload(&Workload {
                 kind: Kind::Deployment,
                 namespace: namespace.to_owned(),
-                name: "guard".to_owned(),
+                name: GUARD.to_owned(),
                 replicas,
                 template,
                 spec: json!({}),

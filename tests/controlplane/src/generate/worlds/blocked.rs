@@ -269,9 +269,8 @@ fn at_first_only_one(b: &mut Builder) -> (String, Vec<String>) {
     for node in nodes.iter().skip(1) {
         b.change_node(node, |node| {
             node["spec"]["unschedulable"] = json!(true);
-            node["spec"]["taints"] = json!([{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]);
         });
-        b.then(Step::Merge(format!("/api/v1/nodes/{node}"), json!({"spec": {"unschedulable": null, "taints": null}})));
+        b.then(Step::Merge(format!("/api/v1/nodes/{node}"), json!({"spec": {"unschedulable": null}})));
     }
     (nodes.first().cloned().unwrap_or_default(), nodes.into_iter().skip(1).collect())
 }
@@ -285,7 +284,6 @@ fn no_node(b: &mut Builder) -> Node {
         b.change_node(node, |node| match how {
             0 => {
                 node["spec"]["unschedulable"] = json!(true);
-                node["spec"]["taints"] = json!([{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]);
             }
             1 => node["spec"]["taints"] = json!([{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]),
             _ => {}

@@ -92,6 +92,9 @@ impl Maker {
         }
         if b.choice.chance(70) {
             b.common_budget(&namespace, name);
+            if kind == Kind::Job {
+                b.hidden("when a Job's pods end");
+            }
         }
         if b.choice.chance(4) {
             b.made_of("overlap");

@@ -71,6 +71,14 @@ fn any(b: &mut Builder) -> Kind {
     ])
 }
 
+/// A kind whose pods a controller makes: bare ones come before what refuses them.
+fn declared(b: &mut Builder) -> Kind {
+    match any(b) {
+        Kind::Pod => Kind::Deployment,
+        kind => kind,
+    }
+}
+
 fn add(b: &mut Builder, kind: Kind, name: &str, replicas: i64, template: Template, spec: Value) -> String {
     let namespace = b.named("one");
     b.workload(&Workload { kind, namespace, name: name.to_owned(), replicas, template, spec })
@@ -146,7 +154,6 @@ fn taint(b: &mut Builder) {
 
 fn cordon(node: &mut Value) {
     node["spec"]["unschedulable"] = json!(true);
-    node["spec"]["taints"] = json!([{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]);
 }
 
 fn cordoned(b: &mut Builder) {
@@ -241,13 +248,15 @@ fn quota(b: &mut Builder, hard: &Value) {
 fn quota_pods(b: &mut Builder) {
     quota(b, &json!({"pods": "3"}));
     let template = Template::new(b, "web", "100m");
-    web(b, 4, template);
+    let kind = declared(b);
+    add(b, kind, "web", 4, template, json!({}));
 }
 
 fn quota_cpu(b: &mut Builder) {
     quota(b, &json!({"requests.cpu": "500m"}));
     let template = Template::new(b, "web", "300m");
-    web(b, 2, template);
+    let kind = declared(b);
+    add(b, kind, "web", 2, template, json!({}));
 }
 
 fn quota_rollout(b: &mut Builder) {

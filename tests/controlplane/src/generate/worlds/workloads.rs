@@ -140,11 +140,11 @@ impl Builder {
                 "resources": {"requests": {"storage": "1Gi"}}}}));
     }
 
-    /// The workload's image changes right before the question: a rollout is under way.
+    /// The workload's template changes right before the question: a rollout is under way.
     pub fn roll(&mut self, path: &str, annotations: &Value) {
         self.last(Step::Merge(
             path.to_owned(),
-            json!({"spec": {"template": {"metadata": {"annotations": annotations}, "spec": {"terminationGracePeriodSeconds": 2}}}}),
+            json!({"spec": {"template": {"metadata": {"annotations": annotations}}}}),
         ));
     }
 }
