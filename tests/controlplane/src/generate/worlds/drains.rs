@@ -80,9 +80,14 @@ impl Maker {
         ]);
         b.made_of(kind.api().1);
         let replicas = b.choice.weighted(&[(4, 1), (5, 2), (4, 3), (2, 4), (1, 5)]);
-        let template = template(b, name, &namespace, kind);
-        let spec = self.spec(kind, replicas);
+        let mut template = template(b, name, &namespace, kind);
+        let mut spec = self.spec(kind, replicas);
         let b = &mut self.builder;
+        if kind == Kind::StatefulSet && template.spec()["volumes"].is_null() && b.choice.chance(15) {
+            b.made_of("a volume each");
+            spec["volumeClaimTemplates"] = b.volume_each(&namespace, name, replicas);
+            template.container()["volumeMounts"] = json!([{"name": "data", "mountPath": "/data"}]);
+        }
         let workload = Workload { kind, namespace: namespace.clone(), name: name.to_owned(), replicas, template, spec };
         let path = b.workload(&workload);
         if matches!(kind, Kind::Deployment | Kind::StatefulSet) && b.choice.chance(8) {
@@ -125,6 +130,7 @@ impl Maker {
                     0..12 => spec["updateStrategy"] = json!({"type": "OnDelete"}),
                     12..24 => spec["updateStrategy"] = json!({"rollingUpdate": {"partition": 1}}),
                     24..34 => spec["minReadySeconds"] = json!(2),
+                    34..42 => spec["updateStrategy"] = json!({"rollingUpdate": {"maxUnavailable": 2}}),
                     _ => {}
                 }
                 spec
@@ -175,6 +181,26 @@ impl Maker {
             b.made_of("quota");
             let fewer = b.choice.number(-1, 2);
             b.then(Step::QuotaBelow(one.clone(), fewer));
+        }
+        if b.choice.chance(10) {
+            b.made_of("static pod");
+            let node = b.some_node();
+            b.static_pod(&one, &node);
+        }
+        if b.choice.chance(12) {
+            b.made_of("finished pod");
+            let mut template = Template::new(b, "done", "100m").says(says::ENDS_AFTER, "1");
+            template.spec()["restartPolicy"] = json!("Never");
+            let (namespace, name) = (one.clone(), "done".to_owned());
+            b.workload(&Workload { kind: Kind::Pod, namespace, name, replicas: 1, template, spec: json!({}) });
+            if b.choice.chance(30) {
+                b.common_budget(&one, "done");
+            }
+        }
+        if b.choice.chance(6) {
+            b.made_of("limit range");
+            b.add(json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"namespace": one, "name": "limits"},
+                "spec": {"limits": [{"type": "Container", "default": {"memory": "128Mi"}, "defaultRequest": {"memory": "64Mi"}}]}}));
         }
         if b.choice.chance(4) {
             b.made_of("lost DaemonSet");
@@ -252,6 +278,22 @@ impl Maker {
                 b.made_of("silent kubelet");
                 let node = b.some_node();
                 b.then(Step::Silence(Node::Named(node)));
+            }
+            96..98 => {
+                // Whoever looks into a pod takes it from its workload by a label.
+                b.made_of("quarantined pod");
+                b.then(Step::MergePod(
+                    namespace.clone(),
+                    name.clone(),
+                    n,
+                    json!({"metadata": {"labels": {"app": "aside"}}}),
+                ));
+            }
+            98..99 if counted => {
+                b.made_of("gate on new pods");
+                let gates =
+                    json!({"spec": {"template": {"spec": {"schedulingGates": [{"name": "example.com/wait"}]}}}});
+                b.then(Step::Merge(app.path.clone(), gates));
             }
             _ => {
                 b.made_of("deleted pods");

@@ -126,8 +126,47 @@ impl Builder {
                 "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}}}]}}));
     }
 
+    /// Adds a static pod's mirror, which no drain touches.
+    pub fn static_pod(&mut self, namespace: &str, node: &str) {
+        let uid = self.choice.uid();
+        self.change_node(node, |node| node["metadata"]["uid"] = json!(uid));
+        let mut template = Template::new(self, "static", "50m");
+        template.spec()["nodeName"] = json!(node);
+        template.spec()["automountServiceAccountToken"] = json!(false);
+        template.0["metadata"]["annotations"]["kubernetes.io/config.mirror"] = json!("0123456789abcdef");
+        let owner = controller("v1", "Node", node, &uid);
+        let workload = Workload {
+            kind: Kind::Pod,
+            namespace: namespace.to_owned(),
+            name: "static".to_owned(),
+            replicas: 1,
+            template,
+            spec: json!({}),
+        };
+        self.owned_pods(&workload, Some(&owner));
+    }
+
+    /// Adds a volume of some node for each pod of a StatefulSet, and gives the template of their claims.
+    pub fn volume_each(&mut self, namespace: &str, name: &str, replicas: i64) -> Value {
+        for i in 0..replicas {
+            let node = self.some_node();
+            let claim = format!("data-{name}-{i}");
+            self.local_volume(namespace, &claim, &node);
+        }
+        json!([{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "local",
+            "resources": {"requests": {"storage": "1Gi"}}}}])
+    }
+
     /// Adds a claim that is bound to a volume of one node: its pods can run nowhere else.
     pub fn local_claim(&mut self, namespace: &str, name: &str, node: &str) {
+        let volume = self.local_volume(namespace, name, node);
+        self.add(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"namespace": namespace, "name": name},
+            "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "local", "volumeName": volume,
+                "resources": {"requests": {"storage": "1Gi"}}}}));
+    }
+
+    /// Adds a volume of one node for a claim, and gives its name.
+    fn local_volume(&mut self, namespace: &str, name: &str, node: &str) -> String {
         let volume = self.named(&format!("pv-{name}"));
         self.add(json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": volume},
             "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "local",
@@ -135,9 +174,7 @@ impl Builder {
                 "claimRef": {"namespace": namespace, "name": name},
                 "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions":
                     [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}]}}}}));
-        self.add(json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"namespace": namespace, "name": name},
-            "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "local", "volumeName": volume,
-                "resources": {"requests": {"storage": "1Gi"}}}}));
+        volume
     }
 
     /// The workload's template changes right before the question: a rollout is under way.
