@@ -69,7 +69,9 @@ pub fn age(list: &mut Value, until: Timestamp, by: Duration) {
         Value::String(text) => {
             let Some(at) = time(text).filter(|at| *at <= until) else { return };
             if let Ok(earlier) = at.checked_sub(by) {
-                *text = earlier.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+                // A MicroTime without its fraction is none.
+                let fraction = text.get(19..).unwrap_or_default();
+                *text = format!("{}{fraction}", earlier.strftime("%Y-%m-%dT%H:%M:%S"));
             }
         }
         Value::Array(all) => all.iter_mut().for_each(|value| age(value, until, by)),
@@ -79,8 +81,10 @@ pub fn age(list: &mut Value, until: Timestamp, by: Duration) {
 }
 
 fn time(text: &str) -> Option<Timestamp> {
-    // A date alone, or a quantity, is no time of the API.
-    (text.len() >= 20 && text.as_bytes().get(10) == Some(&b'T')).then(|| text.parse().ok()).flatten()
+    // A date alone, or a quantity, is no time of the API, which writes all of them in UTC.
+    (text.len() >= 20 && text.as_bytes().get(10) == Some(&b'T') && text.ends_with('Z'))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 fn list_items(list: &Value) -> Vec<Value> {
@@ -158,7 +162,7 @@ mod tests {
         let mut list = json!({"old": "2026-03-01T00:00:00Z", "micro": ["2026-03-01T00:00:00.123456Z"],
             "young": "2026-03-01T00:10:00Z", "text": "2026-03-01T is a day"});
         age(&mut list, "2026-03-01T00:05:00Z".parse().unwrap(), Duration::from_secs(300));
-        let aged = json!({"old": "2026-02-28T23:55:00Z", "micro": ["2026-02-28T23:55:00Z"],
+        let aged = json!({"old": "2026-02-28T23:55:00Z", "micro": ["2026-02-28T23:55:00.123456Z"],
             "young": "2026-03-01T00:10:00Z", "text": "2026-03-01T is a day"});
         assert_eq!(list, aged);
     }
