@@ -9,6 +9,7 @@ use super::owners::Makes;
 use super::placement;
 use super::simulate::Attempt;
 use super::world::World;
+use crate::autoscale::Outlook;
 use crate::budget::Judgement;
 use crate::cure::Remedy;
 use crate::finding::{Code, Ref, Severity};
@@ -215,7 +216,7 @@ fn cures(ground: &Ground<'_>, world: &World<'_>, new: &Arc<Pod>) -> Vec<Remedy> 
         return Vec::new();
     }
     let owner = ground.snapshot.top_controller_of(&new.meta);
-    let (_, findings) = explained(new, owner, &world.state, &Context::new(ground.snapshot), true);
+    let (_, findings) = explained(new, owner, &world.state, &Outlook::default(), &Context::new(ground.snapshot), true);
     // The cordon is the drain's own.
     let others = findings.into_iter().filter(|f| f.code != Code::Cordoned);
     others.flat_map(|f| f.remedies).filter(Remedy::is_verified).take(CURES).collect()

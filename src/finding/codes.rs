@@ -325,9 +325,9 @@ codes! {
         cure "Add a node."
     },
     NodePool = "node-pool" Info {
-        means "Whether Karpenter could add a node for the pod: what its NodePools say of it. Instance types are not \
-               in the API, so it is never more than could."
-        such_as "NodePool general could, if it has an instance type large enough; NodePool gpu has a taint that the \
+        means "Whether Karpenter could add a node for the pod: what its own event says, else what its NodePools say by \
+               its rules. A cloud's instance types are not in the API, so it is never more than could."
+        such_as "NodePool general could, if that has an instance type large enough; NodePool gpu has a taint that the \
                  pod does not tolerate."
         cure "If a NodePool could, see Karpenter's events and log; if none could, change the rule that is named."
     },

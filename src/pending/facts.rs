@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::scheduling::Group;
+use crate::autoscale::Outlook;
 use crate::sched::cycle::Cycle;
 use crate::sched::filters::Incoming;
 use crate::sched::node::NodeInfo;
@@ -30,6 +31,8 @@ pub struct Facts<'a> {
     pub cx: &'a Context<'a>,
     /// Writes command lines.
     pub kubectl: &'a Kubectl,
+    /// What autoscalers would do.
+    pub outlook: &'a Outlook,
     /// Whether cures are looked for, and tried. For a thousand pods on thousands of nodes that would take minutes.
     pub tries: bool,
 }

@@ -2,7 +2,6 @@
 
 pub mod admission;
 pub mod amounts;
-pub mod autoscaler;
 pub mod components;
 pub mod context;
 pub mod controllers;
@@ -11,7 +10,6 @@ pub mod explain;
 pub mod facts;
 pub mod item;
 pub mod kueue;
-pub mod node_pools;
 pub mod nomination;
 pub mod planned;
 pub mod recorded;

@@ -8,6 +8,7 @@ use super::controllers::daemon_set;
 use super::item::{Item, Placement, Subject};
 use super::report::{explained, gated};
 use super::stage::Stage;
+use crate::autoscale::Outlook;
 use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::snapshot::keep::{Keep, Reader};
@@ -79,7 +80,7 @@ fn place(subject: Subject, pods: &[Arc<Pod>], state: &mut State, cx: &Context<'_
                 placed += 1;
             }
             None => {
-                let (scheduling, findings) = explained(pod, None, state, cx, true);
+                let (scheduling, findings) = explained(pod, None, state, &Outlook::new(state), cx, true);
                 item.findings = findings;
                 item.scheduling = Some(scheduling);
                 break;

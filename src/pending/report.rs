@@ -7,6 +7,7 @@ use super::scheduling::{Scheduling, schedule};
 use super::select::{self, Request, Target};
 use super::stage::{Stage, rejected};
 use super::{amounts, controllers, explain, kueue, nomination, recorded, startup};
+use crate::autoscale::Outlook;
 use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::sched::filters::Incoming;
@@ -24,7 +25,8 @@ pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<
     let pods = subjects.iter().filter(|s| matches!(s, Subject::Pod(_))).count();
     let named = !request.targets.is_empty();
     let tries = named || pods * state.nodes().len() < TRIED;
-    let mut run = Run { cx: &cx, state, named, tries, known: HashMap::new() };
+    let outlook = Outlook::new(state);
+    let mut run = Run { cx: &cx, state, outlook: &outlook, named, tries, known: HashMap::new() };
     let mut items: Vec<Item> = subjects
         .into_iter()
         .filter_map(|s| match s {
@@ -46,6 +48,7 @@ const TRIED: usize = 20_000;
 struct Run<'a> {
     cx: &'a Context<'a>,
     state: &'a State,
+    outlook: &'a Outlook,
     named: bool,
     tries: bool,
     known: HashMap<Kin, (Scheduling, Vec<Finding>)>,
@@ -88,7 +91,7 @@ impl Run<'_> {
     fn unscheduled(&mut self, pod: &Arc<Pod>, item: &mut Item) {
         let owner = item.owner.clone();
         let explain = || {
-            let (mut s, findings) = explained(pod, owner.as_ref(), self.state, self.cx, self.tries);
+            let (mut s, findings) = explained(pod, owner.as_ref(), self.state, self.outlook, self.cx, self.tries);
             if !self.named {
                 // What each node's preemption met is told of pods that were asked for by name only.
                 s.preemption.failures = Vec::new();
@@ -152,6 +155,7 @@ pub fn explained(
     pod: &Arc<Pod>,
     owner: Option<&Arc<Workload>>,
     state: &State,
+    outlook: &Outlook,
     cx: &Context<'_>,
     tries: bool,
 ) -> (Scheduling, Vec<Finding>) {
@@ -165,6 +169,7 @@ pub fn explained(
         owner,
         cx,
         kubectl: &cx.kubectl,
+        outlook,
         tries,
     };
     let why = explain::preemption::why(&facts);

@@ -30,7 +30,7 @@ impl Group {
 
 /// Groups by kind. What has changed since it was made stands beside it, so that a copy is cheap.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Census {
+pub struct Census {
     classes: Tally,
     repels: Tally,
 }

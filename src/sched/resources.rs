@@ -11,7 +11,8 @@ use crate::snapshot::quantity::{Amounts, Quantity};
 pub struct Sums(Vec<(Str, Quantity)>);
 
 impl Sums {
-    fn of(amounts: &Amounts) -> Self {
+    /// What is in a list.
+    pub fn of(amounts: &Amounts) -> Self {
         Self(amounts.iter().map(|(n, q)| (n.clone(), q)).collect())
     }
 
@@ -19,22 +20,32 @@ impl Sums {
         self.0.iter_mut().find(|(n, _)| n == name).map(|(_, q)| q)
     }
 
-    fn add(&mut self, name: &Str, quantity: Quantity) {
+    /// Adds to what is under a name.
+    pub fn add(&mut self, name: &Str, quantity: Quantity) {
         match self.entry(name) {
             Some(q) => *q = *q + quantity,
             None => self.0.push((name.clone(), quantity)),
         }
     }
 
-    fn set(&mut self, name: &Str, quantity: Quantity) {
+    /// Puts a quantity under a name.
+    pub fn set(&mut self, name: &Str, quantity: Quantity) {
         match self.entry(name) {
             Some(q) => *q = quantity,
             None => self.0.push((name.clone(), quantity)),
         }
     }
 
-    fn add_all(&mut self, other: &Self) {
+    /// Adds all of another list.
+    pub fn add_all(&mut self, other: &Self) {
         other.0.iter().for_each(|(n, q)| self.add(n, *q));
+    }
+
+    /// Takes what another list has under the names that are in this one.
+    pub fn take_all(&mut self, other: &Self) {
+        for (name, quantity) in &mut self.0 {
+            *quantity = *quantity + -other.get(name).unwrap_or_default();
+        }
     }
 
     fn max_all(&mut self, other: &Self) {
@@ -54,6 +65,14 @@ impl Sums {
     /// The quantity under a name.
     pub fn get(&self, name: &str) -> Option<Quantity> {
         self.0.iter().find(|(n, _)| **n == *name).map(|(_, q)| *q)
+    }
+}
+
+impl FromIterator<(Str, Quantity)> for Sums {
+    fn from_iter<I: IntoIterator<Item = (Str, Quantity)>>(pairs: I) -> Self {
+        let mut sums = Self::default();
+        pairs.into_iter().for_each(|(n, q)| sums.add(&n, q));
+        sums
     }
 }
 

@@ -111,7 +111,7 @@ impl State {
     }
 
     /// On which nodes pods of a kind run.
-    pub(super) fn census(&self) -> &Census {
+    pub fn census(&self) -> &Census {
         &self.census
     }
 

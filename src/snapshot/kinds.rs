@@ -82,7 +82,12 @@ macro_rules! each_kind {
                 operators::LonghornSetting => longhorn_settings;
             custom CloudNativePGCluster = "Cluster": "postgresql.cnpg.io" "v1" "clusters" "" Namespaced,
                 operators::CloudNativePGCluster => cloud_native_pg_clusters;
-            custom NodePool: "karpenter.sh" "v1" "nodepools" "" Cluster, operators::NodePool => node_pools;
+            custom NodePool: "karpenter.sh" "v1" "nodepools" "" Cluster, karpenter::NodePool => node_pools;
+            custom NodeClaim: "karpenter.sh" "v1" "nodeclaims" "" Cluster, karpenter::NodeClaim => node_claims;
+            custom EC2NodeClass: "karpenter.k8s.aws" "v1" "ec2nodeclasses" "" Cluster,
+                karpenter::EC2NodeClass => ec2_node_classes;
+            custom EKSNodeClass = "NodeClass": "eks.amazonaws.com" "v1" "nodeclasses" "" Cluster,
+                karpenter::EKSNodeClass => eks_node_classes;
             custom KueueWorkload = "Workload": "kueue.x-k8s.io" "v1beta1" "workloads" "" Namespaced,
                 kueue::KueueWorkload => kueue_workloads;
             custom KueueLocalQueue = "LocalQueue": "kueue.x-k8s.io" "v1beta1" "localqueues" "" Namespaced,

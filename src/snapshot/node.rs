@@ -19,6 +19,8 @@ pub struct Node {
     pub unschedulable: bool,
     /// Its taints.
     pub taints: Box<[Taint]>,
+    /// What the cloud calls its machine.
+    pub provider_id: Option<Str>,
     /// What it has.
     pub capacity: Amounts,
     /// What pods may have of it.
@@ -86,6 +88,7 @@ impl Keep for wire::Node {
             meta: Meta::read(self.metadata, i),
             unschedulable: spec.unschedulable,
             taints: spec.taints.iter().map(|t| Taint::read(t, i)).collect(),
+            provider_id: i.opt(&spec.provider_id),
             capacity: Amounts::read(&status.capacity, i),
             allocatable: Amounts::read(&status.allocatable, i),
             heartbeat: status.conditions.iter().filter_map(|c| c.last_heartbeat_time.and_then(Time::timestamp)).max(),

@@ -4,7 +4,7 @@ use super::intern::{Interner, Map, Str};
 use super::meta::Meta;
 use super::probe::Probe;
 use super::quantity::Amounts;
-use super::selector::{LabelSelector, NodeSelector};
+use super::selector::{LabelSelector, NodeSelector, NodeTerm};
 use super::table::Keyed;
 use crate::wire::time::Time;
 use jiff::Timestamp;
@@ -50,6 +50,12 @@ pub struct PodSpec {
     pub pod_affinity: Box<[PodAffinityTerm]>,
     /// Required anti-affinity to other pods.
     pub pod_anti_affinity: Box<[PodAffinityTerm]>,
+    /// Nodes it would rather run on. The scheduler weighs them; Karpenter first takes them as required.
+    pub preferred_node_affinity: Box<[Preferred<NodeTerm>]>,
+    /// Pods it would rather stand beside.
+    pub preferred_pod_affinity: Box<[Preferred<PodAffinityTerm>]>,
+    /// Pods it would rather not stand beside.
+    pub preferred_pod_anti_affinity: Box<[Preferred<PodAffinityTerm>]>,
     /// The scheduler asked for; `default-scheduler` where none is named.
     pub scheduler_name: Str,
     /// Taints it bears.
@@ -164,6 +170,15 @@ pub struct PodAffinityTerm {
     pub namespace_selector: Option<LabelSelector>,
     /// The node label that says what "the same place" is.
     pub topology_key: Str,
+}
+
+/// A term that is preferred, not required.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Preferred<T> {
+    /// From 1 to 100.
+    pub weight: i32,
+    /// What is preferred.
+    pub term: T,
 }
 
 /// A topology spread constraint.

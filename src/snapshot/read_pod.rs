@@ -5,11 +5,11 @@ use super::keep::{Keep, Reader};
 use super::meta::Meta;
 use super::pod::{
     Condition, Container, ContainerState, ContainerStatus, HostPort, Phase, Pod, PodAffinityTerm, PodSpec, PodStatus,
-    PreStop, ResourceClaimRef, Resources, Terminated, Toleration, TopologySpread, Volume, VolumeSource,
+    PreStop, Preferred, ResourceClaimRef, Resources, Terminated, Toleration, TopologySpread, Volume, VolumeSource,
 };
 use super::probe::Probe;
 use super::quantity::Amounts;
-use super::selector::{LabelSelector, NodeSelector};
+use super::selector::{LabelSelector, NodeSelector, NodeTerm};
 use crate::wire::pod as wire;
 use crate::wire::time::Time;
 use std::sync::Arc;
@@ -56,12 +56,23 @@ impl Reader {
 
 fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> PodSpec {
     let affinity = w.affinity.unwrap_or_default();
-    let mut terms = |terms: Vec<wire::PodAffinityTerm>| terms.iter().map(|t| affinity_term(t, i)).collect();
-    let pod_affinity =
-        terms(affinity.pod_affinity.map(|a| a.required_during_scheduling_ignored_during_execution).unwrap_or_default());
-    let pod_anti_affinity = terms(
-        affinity.pod_anti_affinity.map(|a| a.required_during_scheduling_ignored_during_execution).unwrap_or_default(),
-    );
+    let node_affinity = affinity.node_affinity.unwrap_or_default();
+    let near = affinity.pod_affinity.unwrap_or_default();
+    let far = affinity.pod_anti_affinity.unwrap_or_default();
+    let terms = |list: &[wire::PodAffinityTerm], i: &mut Interner| list.iter().map(|t| affinity_term(t, i)).collect();
+    let preferred = |list: &[wire::WeightedPodAffinityTerm], i: &mut Interner| {
+        let term = |p: &wire::WeightedPodAffinityTerm| {
+            let term = affinity_term(p.pod_affinity_term.as_ref()?, i);
+            Some(Preferred { weight: p.weight.unwrap_or_default(), term })
+        };
+        list.iter().filter_map(term).collect()
+    };
+    let preferred_node = |p: &wire::PreferredSchedulingTerm| {
+        let term = NodeTerm::read(p.preference.as_ref()?, i);
+        Some(Preferred { weight: p.weight.unwrap_or_default(), term })
+    };
+    let preferred_node_affinity =
+        node_affinity.preferred_during_scheduling_ignored_during_execution.iter().filter_map(preferred_node).collect();
     let containers = |list: &[wire::Container], i: &mut Interner| {
         list.iter().map(|c| container(c, w.host_network, i)).collect::<Box<[_]>>()
     };
@@ -74,12 +85,14 @@ fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> PodSpec {
         node_selector: i.map(&w.node_selector),
         service_account: i.opt(&w.service_account_name),
         host_network: w.host_network,
-        node_affinity: affinity
-            .node_affinity
-            .and_then(|a| a.required_during_scheduling_ignored_during_execution)
+        node_affinity: node_affinity
+            .required_during_scheduling_ignored_during_execution
             .map(|s| NodeSelector::read(&s, i)),
-        pod_affinity,
-        pod_anti_affinity,
+        pod_affinity: terms(&near.required_during_scheduling_ignored_during_execution, i),
+        pod_anti_affinity: terms(&far.required_during_scheduling_ignored_during_execution, i),
+        preferred_node_affinity,
+        preferred_pod_affinity: preferred(&near.preferred_during_scheduling_ignored_during_execution, i),
+        preferred_pod_anti_affinity: preferred(&far.preferred_during_scheduling_ignored_during_execution, i),
         scheduler_name: if w.scheduler_name.is_empty() { i.str("default-scheduler") } else { i.str(&w.scheduler_name) },
         tolerations: w.tolerations.iter().map(|t| toleration(t, i)).collect(),
         priority_class: i.opt(&w.priority_class_name),

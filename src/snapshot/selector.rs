@@ -111,7 +111,8 @@ impl NodeSelector {
 }
 
 impl NodeTerm {
-    fn read(wire: &node::NodeSelectorTerm, i: &mut Interner) -> Self {
+    /// Reads the wire form.
+    pub fn read(wire: &node::NodeSelectorTerm, i: &mut Interner) -> Self {
         let labels: Option<Box<[_]>> =
             wire.match_expressions.iter().map(|r| Requirement::read(&r.key, &r.operator, &r.values, i)).collect();
         // A field is compared with exactly one value, which need not be one that a label can have.

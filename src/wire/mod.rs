@@ -12,6 +12,7 @@ pub(crate) mod crd;
 pub(crate) mod events;
 pub(crate) mod events_v1;
 pub(crate) mod item;
+pub(crate) mod karpenter;
 pub(crate) mod kueue;
 mod macros;
 pub(crate) mod meta;

@@ -2,7 +2,7 @@
 
 use super::macros::wire;
 use super::meta::{LabelSelector, ObjectMeta};
-use super::node::NodeSelector;
+use super::node::{NodeSelector, NodeSelectorTerm};
 use super::scalar::Quantity;
 use super::time::Time;
 use super::volume::Volume;
@@ -143,16 +143,31 @@ wire! {
     /// `core.NodeAffinity`.
     NodeAffinity {
         required_during_scheduling_ignored_during_execution: msg(NodeSelector) = 1,
+        preferred_during_scheduling_ignored_during_execution: list(PreferredSchedulingTerm) = 2,
+    }
+
+    /// `core.PreferredSchedulingTerm`.
+    PreferredSchedulingTerm {
+        weight: i32 = 1,
+        preference: msg(NodeSelectorTerm) = 2,
     }
 
     /// `core.PodAffinity`.
     PodAffinity {
         required_during_scheduling_ignored_during_execution: list(PodAffinityTerm) = 1,
+        preferred_during_scheduling_ignored_during_execution: list(WeightedPodAffinityTerm) = 2,
     }
 
     /// `core.PodAntiAffinity`.
     PodAntiAffinity {
         required_during_scheduling_ignored_during_execution: list(PodAffinityTerm) = 1,
+        preferred_during_scheduling_ignored_during_execution: list(WeightedPodAffinityTerm) = 2,
+    }
+
+    /// `core.WeightedPodAffinityTerm`.
+    WeightedPodAffinityTerm {
+        weight: i32 = 1,
+        pod_affinity_term: msg(PodAffinityTerm) = 2,
     }
 
     /// `core.PodAffinityTerm`.

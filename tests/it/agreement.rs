@@ -37,9 +37,10 @@ const OLD_NUMBERS: &[(&str, &str)] = &[
 const BUDGETS: &[&str] = &["agreement/budget", "cases/status"];
 const SCHEDULING: &[&str] = &["agreement/pending", "agreement/dense", "agreement/preempt", "cases/why-pending"];
 const DRAINS: &[&str] = &["agreement/drain", "cases/drain-plan"];
+const PROVISIONING: &[&str] = &["agreement/karpenter-provision"];
 
 /// The folders of `tests/` that are judged here.
-pub const FOLDERS: &[&[&str]] = &[BUDGETS, SCHEDULING, DRAINS];
+pub const FOLDERS: &[&[&str]] = &[BUDGETS, SCHEDULING, DRAINS, PROVISIONING];
 
 fn recorded(folders: &[&str]) -> Vec<PathBuf> {
     folders.iter().flat_map(|folder| folders_with(&here(folder), "truth.json")).collect()
@@ -209,4 +210,32 @@ fn cluster(dir: &Path) -> String {
     let plain = dir.join("cluster.json");
     let path = if plain.exists() { plain } else { dir.join("cluster.json.gz") };
     path.display().to_string()
+}
+
+#[test]
+fn karpenter_s_new_nodes() {
+    let folders = recorded(PROVISIONING);
+    let tally = Tally::join(in_parallel(&folders, |dir| provisioning(dir)));
+    assert!(tally.compared > 80, "only {} facts were compared", tally.compared);
+    assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));
+}
+
+/// Whether Karpenter gave each pod a node, refused it, or did not look at it.
+fn provisioning(dir: &Path) -> Tally {
+    let truth = read_json(&dir.join("truth.json"));
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let mut tally = Tally::default();
+    let document = run(["why-pending", "-A", "-o", "json", "--from", &cluster(dir)]).json();
+    let items = document["items"].as_array().cloned().unwrap_or_default();
+    for (pod, want) in truth["pods"].as_object().into_iter().flatten().filter(|(_, want)| want["drop"].is_null()) {
+        let findings = items.iter().find(|i| path(i) == *pod).and_then(|i| i["findings"].as_array());
+        let found = findings.into_iter().flatten().find(|f| f["code"] == "node-pool");
+        let said = match found.map(|f| &f["severity"]) {
+            None => "silent",
+            Some(severity) if severity == "info" => "yes",
+            Some(_) => "no",
+        };
+        tally.compare(&format!("{name} {pod}"), &want["answer"], &said.into());
+    }
+    tally
 }

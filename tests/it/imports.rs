@@ -19,6 +19,7 @@ const LAYERS: &[&[&str]] = &[
     &["budget"],
     &["sched"],
     &["quota"],
+    &["autoscale"],
     &["pending"],
     &["drain"],
     &["report"],

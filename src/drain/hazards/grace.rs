@@ -8,7 +8,7 @@ use crate::finding::Code;
 use crate::snapshot::age::duration_words;
 use crate::snapshot::pod::{Pod, PreStop};
 use crate::snapshot::{Snapshot, Str};
-use crate::wire::operators::NodePool;
+use crate::wire::karpenter::NodePool;
 use std::collections::HashMap;
 
 /// A grace period from this on is told, in seconds.

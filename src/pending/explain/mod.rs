@@ -11,14 +11,15 @@ pub mod spread;
 pub mod volumes;
 
 use super::facts::Facts;
-use super::{autoscaler, node_pools};
+use crate::autoscale;
 use crate::finding::{Code, Finding};
 use crate::sched::preemption::PreemptionOutcome;
 
 /// The findings for a pod that has no node: what refuses it, most nodes first, then what preemption does about it.
 pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {
     if f.diagnosis.total == 0 {
-        return vec![Finding::new(Code::NoNodes, "the cluster has no nodes: there is nothing to schedule onto")];
+        let none = Finding::new(Code::NoNodes, "the cluster has no nodes: there is nothing to schedule onto");
+        return std::iter::once(none).chain(new_node(f)).collect();
     }
     if !f.diagnosis.fits.is_empty() {
         return Vec::new();
@@ -31,13 +32,19 @@ pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {
     all.extend(volumes::findings(f));
     all.extend(devices::findings(f));
     rollout::advise(f, &mut all);
-    if let (Some(first), Some(said)) = (all.first_mut(), autoscaler::said(f.pod(), f.snapshot())) {
+    if let (Some(first), Some(said)) = (all.first_mut(), autoscale::said(f.pod(), f.snapshot())) {
         first.message.push_str(&format!("; {said}"));
     }
-    all.extend(node_pools::finding(f));
+    all.extend(new_node(f));
     all.extend(why.iter().cloned());
     if f.preemption.outcome == PreemptionOutcome::Found {
         all.extend(preemption::consequences(f));
     }
     all
+}
+
+/// Whether an autoscaler would add a node. Nothing is said where preemption makes room.
+fn new_node(f: &Facts<'_>) -> Option<Finding> {
+    let preempts = f.preemption.chosen.is_some() || f.pod().status.nominated_node.is_some();
+    if preempts { None } else { f.outlook.finding(f.pod(), f.state) }
 }

@@ -1,0 +1,7 @@
+//! Nodes that come and go: what Karpenter and the Cluster Autoscaler would do, by their own rules.
+
+pub mod karpenter;
+pub mod outlook;
+pub mod presence;
+
+pub use outlook::{Outlook, said};
