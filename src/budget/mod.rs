@@ -18,6 +18,7 @@ pub mod expected;
 mod faulty;
 pub mod ideal;
 pub mod judgement;
+mod nearest;
 pub mod numbers;
 pub mod operators;
 mod remedies;

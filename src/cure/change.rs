@@ -8,6 +8,7 @@ use crate::snapshot::budget::{Budget, Rule};
 use crate::snapshot::meta::Meta;
 use crate::snapshot::node::{Node, Taint};
 use crate::snapshot::pod::Pod;
+use crate::snapshot::selector::LabelSelector;
 use crate::snapshot::workload::{Scale, Workload};
 use crate::snapshot::{HorizontalPodAutoscaler, Snapshot};
 use serde_json::{Value, json};
@@ -23,6 +24,8 @@ pub enum Change {
     SetRule(Arc<Budget>, Rule),
     /// Sets a budget's unhealthyPodEvictionPolicy to AlwaysAllow.
     AlwaysAllow(Arc<Budget>),
+    /// Sets which pods a budget covers.
+    SetSelector(Arc<Budget>, LabelSelector),
     /// Deletes a budget.
     DeleteBudget(Arc<Budget>),
     /// Sets how many pods a workload wants.
@@ -65,6 +68,9 @@ impl Change {
         match self {
             Self::SetRule(budget, rule) => {
                 changed.budgets.put(Arc::new(Budget { rule: rule.clone(), ..(**budget).clone() }));
+            }
+            Self::SetSelector(budget, selector) => {
+                changed.budgets.put(Arc::new(Budget { selector: selector.clone(), ..(**budget).clone() }));
             }
             Self::AlwaysAllow(budget) => {
                 changed.budgets.put(Arc::new(Budget { always_allow_unhealthy: true, ..(**budget).clone() }));
@@ -109,6 +115,7 @@ impl Change {
         match self {
             Self::SetRule(b, rule) => format!("set {rule} on budget {}", b.meta.path()),
             Self::AlwaysAllow(b) => format!("set unhealthyPodEvictionPolicy AlwaysAllow on budget {}", b.meta.path()),
+            Self::SetSelector(b, selector) => format!("set the selector of budget {} to {selector}", b.meta.path()),
             Self::DeleteBudget(b) => format!("delete budget {}", b.meta.path()),
             Self::Scale(w, n) => format!("run {n} replicas of {} {}", w.kind, w.meta.path()),
             Self::MinReplicas(a, n) => bound_in_words(a, "min", *n),
@@ -130,6 +137,7 @@ impl Change {
             Self::AlwaysAllow(b) => {
                 vec![patch(kubectl, "pdb", &b.meta, &json!({"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}))]
             }
+            Self::SetSelector(b, selector) => selector_patch(kubectl, b, selector).into_iter().collect(),
             Self::DeleteBudget(b) => one(b.meta.ns(), &["delete", "pdb", &b.meta.name]),
             Self::Scale(w, n) => one(w.meta.ns(), &["scale", &resource_name(w), &format!("--replicas={n}")]),
             Self::MinReplicas(a, n) => vec![bound(kubectl, a, "min", Some(*n))],
@@ -159,6 +167,7 @@ impl Change {
                 let before = b.unhealthy_policy.as_deref();
                 patch(kubectl, "pdb", &b.meta, &json!({"spec": {"unhealthyPodEvictionPolicy": before}}))
             }
+            Self::SetSelector(b, _) => return selector_patch(kubectl, b, &b.selector),
             Self::DeleteBudget(b) => {
                 let manifest = manifest::of_budget(b).to_string();
                 format!("echo {} | {}", quote(&manifest), kubectl.line("", &["create", "-f", "-"]))
@@ -180,6 +189,9 @@ impl Change {
         Some(match self {
             Self::SetRule(..) => "fewer pods are protected at a time".to_owned(),
             Self::AlwaysAllow(_) => "pods that are not Ready are evicted although too few are healthy".to_owned(),
+            Self::SetSelector(..) => {
+                "other pods come under the budget, and those of its present selector leave it".to_owned()
+            }
             Self::DeleteBudget(_) => "nothing limits evictions of its pods until the budget is back".to_owned(),
             Self::Scale(..) | Self::MinReplicas(..) => "more pods use more resources".to_owned(),
             Self::MaxReplicas(..) => "more pods use more resources under load".to_owned(),
@@ -200,7 +212,9 @@ impl Change {
     /// Who puts back what the change changes, and where to change it instead; `None` where nobody is seen to.
     pub fn reverted_by(&self) -> Option<String> {
         match self {
-            Self::SetRule(b, _) | Self::AlwaysAllow(b) | Self::DeleteBudget(b) => manager(&b.meta),
+            Self::SetRule(b, _) | Self::AlwaysAllow(b) | Self::SetSelector(b, _) | Self::DeleteBudget(b) => {
+                manager(&b.meta)
+            }
             Self::Scale(w, _) => manager(&w.meta),
             // What KEDA writes is changed where KEDA reads it.
             Self::MinReplicas(a, _) | Self::MaxReplicas(a, _) if scaled_object(a).is_some() => None,
@@ -287,6 +301,13 @@ fn set_node(snapshot: &mut Snapshot, node: &Arc<Node>, set: impl FnOnce(&mut Nod
 
 fn patch(kubectl: &Kubectl, resource: &str, meta: &Meta, patch: &Value) -> String {
     kubectl.line(meta.ns(), &["patch", resource, &meta.name, "--type=merge", "-p", &patch.to_string()])
+}
+
+/// A JSON patch, as a merge would keep the old labels beside the new ones.
+fn selector_patch(kubectl: &Kubectl, b: &Budget, selector: &LabelSelector) -> Option<String> {
+    let value = manifest::selector(selector)?;
+    let patch = json!([{"op": "replace", "path": "/spec/selector", "value": value}]).to_string();
+    Some(kubectl.line(b.meta.ns(), &["patch", "pdb", &b.meta.name, "--type=json", "-p", &patch]))
 }
 
 fn rule_patch(rule: &Rule) -> Value {

@@ -44,7 +44,8 @@ fn pairs(map: &Map) -> Value {
     Value::Object(map.iter().map(|(k, v)| (k.to_string(), json!(&**v))).collect())
 }
 
-fn selector(selector: &LabelSelector) -> Option<Value> {
+/// A selector as the API writes it; `None` where there is none, or none that can be written.
+pub(super) fn selector(selector: &LabelSelector) -> Option<Value> {
     let LabelSelector::All(requirements) = selector else { return None };
     let mut labels = serde_json::Map::new();
     let mut expressions = Vec::new();

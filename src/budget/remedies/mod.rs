@@ -6,11 +6,12 @@ mod overlap;
 mod pods;
 mod promise;
 mod rule;
+mod selector;
 mod sync;
 
 use super::context::BudgetContext;
 use super::rules::Cause;
-use crate::cure::{Change, Cure, Remedy};
+use crate::cure::Remedy;
 use crate::finding::Code;
 
 /// Puts to every cause what can be done about it.
@@ -31,10 +32,7 @@ fn of(b: &BudgetContext<'_>, code: Code) -> Vec<Remedy> {
         Code::UnhealthyPods | Code::MissingPods => pods::mend(b, code),
         Code::UnhealthyNotEvictable => pods::always_allow(b).into_iter().collect(),
         Code::HpaFloor => autoscaler::floor(b).into_iter().collect(),
-        // A budget whose application is gone.
-        Code::NoPods if b.ideal.owners.is_empty() => {
-            vec![Cure::from(Change::DeleteBudget(b.budget.clone())).untried(b.snapshot)]
-        }
+        Code::NoPods if b.scope.workloads.is_empty() => selector::covers_nothing(b),
         Code::SelectsNothing => {
             vec![Remedy::advice(format!("set spec.selector of budget {path}; {{}} selects every pod of its namespace"))]
         }
@@ -263,6 +261,48 @@ mod tests {
             ],
         );
         table(Code::UnhealthyNotEvictable, vec![("AlwaysAllow", with(one, web(3).pods(crash)), vec![patch(ALWAYS)])]);
+    }
+
+    #[test]
+    fn a_selector_that_covers_nothing_is_corrected_or_its_budget_deleted() {
+        let labelled = |name: &str, labels: Value| {
+            deployment(&format!("a/{name}"))
+                .spec(json!({"template": {"metadata": {"labels": labels}}, "selector": {"matchLabels": labels}}))
+                .replicas(2)
+        };
+        let over = |selector: &str| cluster().add(budget("a/b").selects(selector)).add(pod("a/other"));
+        let set = |labels: Value| {
+            let patch = json!([{"op": "replace", "path": "/spec/selector", "value": {"matchLabels": labels}}]);
+            format!("kubectl patch pdb b --type=json -p '{patch}' -n a")
+        };
+        let web = json!({"app": "web"});
+        table(
+            Code::NoPods,
+            vec![
+                ("a mistyped value", over("app=wbe").add(labelled("web", web.clone())), vec![set(web.clone())]),
+                (
+                    "its application is gone",
+                    over("app=x").add(labelled("web", web.clone())),
+                    vec![format!("[{DELETE}]")],
+                ),
+                (
+                    "another part of the same application",
+                    over("team=t,app=old").add(labelled("web", json!({"team": "t", "app": "web"}))),
+                    vec![format!("[{DELETE}]")],
+                ),
+                (
+                    "the workload's own selector takes another's pods, too",
+                    over("app=wbe").add(labelled("web", web.clone())).add(labelled("web-canary", web)),
+                    vec![format!("[{DELETE}]")],
+                ),
+                (
+                    "a CronJob will make such pods",
+                    over("app=x").add(object("batch/v1", "CronJob", "a/x").spec(json!({"jobTemplate": {"spec":
+                        {"template": {"metadata": {"labels": {"app": "x"}}}}}}))),
+                    vec![],
+                ),
+            ],
+        );
     }
 
     #[test]
