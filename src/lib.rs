@@ -25,6 +25,7 @@
 pub mod answer;
 pub mod autoscale;
 pub mod budget;
+pub mod cel;
 pub mod cli;
 #[cfg(feature = "live")]
 pub mod cluster;

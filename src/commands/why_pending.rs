@@ -31,6 +31,7 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::ResourceClaim, "pods with device claims"),
     Need::helpful(Kind::ResourceSlice, "which devices nodes have"),
     Need::helpful(Kind::DeviceClass, "which devices a claim may get"),
+    Need::helpful(Kind::DeviceTaintRule, "devices that are kept from claims"),
     Need::helpful(Kind::PodDisruptionBudget, "which victims preemption would rather spare"),
     Need::helpful(Kind::PriorityClass, "where a priority comes from"),
     Need::helpful(Kind::Deployment, "whose pods wait"),

@@ -61,6 +61,8 @@ macro_rules! each_kind {
                 resource::ResourceSlice as api::resource::v1 => resource_slices;
             slim DeviceClass: "resource.k8s.io" "v1" "deviceclasses" "" Cluster,
                 resource::DeviceClass as api::resource::v1 => device_classes;
+            slim DeviceTaintRule: "resource.k8s.io" "v1" "devicetaintrules" "" Cluster,
+                resource::DeviceTaintRule as api::resource::v1 => device_taint_rules;
             slim ResourceQuota: "" "v1" "resourcequotas" "quota" Namespaced,
                 core::ResourceQuota as api::core::v1 => quotas;
             slim LimitRange: "" "v1" "limitranges" "limits" Namespaced, core::LimitRange as api::core::v1 => limit_ranges;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 /// them in the module that stands first; the tests hold names, types and tags against upstream's.
 ///
 /// Shapes: `str` (absent is empty), `opt_str`, `bool` (absent is false), `opt_bool`, `i32` and `i64` (both optional),
-/// `strings`, `map` (of strings), `map_of(T)`, `list(T)`, `msg(T)` (optional), and `inline(T)` for an embedded Go
+/// `strings`, `i64s`, `bools`, `map` (of strings), `map_of(T)`, `list(T)`, `msg(T)` (optional), and `inline(T)` for an embedded Go
 /// struct: a message of its own in protobuf, spread into its parent in JSON.
 macro_rules! wire {
     (@fields [($($upstream:tt)*) $(#[$doc:meta])*] $name:ident { $($(#[$meta:meta])* pub $field:ident : $ty:ty,)* }) => {
@@ -73,6 +73,12 @@ macro_rules! wire {
     };
     (@shape $doc:tt $name:ident $done:tt $meta:tt $field:ident : strings = $tag:tt, $($rest:tt)*) => {
         wire!(@add $doc $name $done $meta [string, repeated] $field [Vec<String>] [$tag] $($rest)*);
+    };
+    (@shape $doc:tt $name:ident $done:tt $meta:tt $field:ident : i64s = $tag:tt, $($rest:tt)*) => {
+        wire!(@add $doc $name $done $meta [int64, repeated] $field [Vec<i64>] [$tag] $($rest)*);
+    };
+    (@shape $doc:tt $name:ident $done:tt $meta:tt $field:ident : bools = $tag:tt, $($rest:tt)*) => {
+        wire!(@add $doc $name $done $meta [bool, repeated] $field [Vec<bool>] [$tag] $($rest)*);
     };
     (@shape $doc:tt $name:ident $done:tt $meta:tt $field:ident : map = $tag:tt, $($rest:tt)*) => {
         wire!(@add $doc $name $done $meta [btree_map = "string, string"] $field

@@ -71,6 +71,14 @@ macro_rules! hold_tag {
     ($upstream:path, $ours:ident, prevent_pod_scheduling_if_missing) => { let _ = $ours; };
     // In that of core/v1, 1.36.3 and 1.37.2, it is 43.
     ($upstream:path, $ours:ident, scheduling_group) => { let _ = $ours; };
+    // So it is with what resource/v1 got since 1.36: see `generated.proto` of 1.37.2.
+    ($upstream:path, $ours:ident, derived_attributes) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, skip_node_operations) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, compatibility_groups) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, ints) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, bools) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, strings) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, versions) => { let _ = $ours; };
     ($upstream:path, $ours:ident, type_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, r#type) };
     ($upstream:path, $ours:ident, continue_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, r#continue) };
     ($upstream:path, $ours:ident, default_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, default) };

@@ -73,6 +73,19 @@ impl Quantity {
         self.scaled(-3)
     }
 
+    /// Whole units, where upstream counts in them: not where it was written in parts (`1000m`), nor where it is kept as a
+    /// decimal. Mirrors `AsInt64`.
+    pub fn as_int64(self) -> Option<i64> {
+        if self.decimal || self.scale < 0 { None } else { i64::try_from(self.nanos / NANO).ok() }
+    }
+
+    /// Units as a number with a fraction, which may lose precision. Mirrors `AsApproximateFloat64`.
+    #[allow(clippy::cast_precision_loss, reason = "that is what it is for")]
+    pub fn as_approximate_float64(self) -> f64 {
+        let unscaled = self.unscaled() as f64;
+        if self.scale == 0 { unscaled } else { unscaled * 10f64.powi(self.scale.into()) }
+    }
+
     /// Upstream's `ScaledValue`: of an amount that does not fit, 0 or the lowest 64 bits.
     fn scaled(self, scale: i32) -> i64 {
         let parts = power(scale - SMALLEST);
@@ -288,6 +301,15 @@ impl std::ops::Neg for Quantity {
     type Output = Self;
     fn neg(self) -> Self {
         Self { nanos: self.nanos.saturating_neg(), ..self }
+    }
+}
+
+impl std::ops::Sub for Quantity {
+    type Output = Self;
+
+    /// Mirrors `Quantity.Sub`.
+    fn sub(self, other: Self) -> Self {
+        self + -other
     }
 }
 

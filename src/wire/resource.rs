@@ -1,8 +1,9 @@
-//! resource.k8s.io/v1: devices, their classes and the claims to them.
+//! resource.k8s.io/v1: devices, their classes, the claims to them, and taints set on them from outside.
 
 use super::macros::wire;
 use super::meta::ObjectMeta;
 use super::node::NodeSelector;
+use super::scalar::{Quantity, Time};
 
 wire! {
     as (api::resource::v1);
@@ -22,6 +23,7 @@ wire! {
     /// `resource.DeviceClaim`.
     DeviceClaim {
         requests: list(DeviceRequest) = 1,
+        constraints: list(DeviceConstraint) = 2,
     }
 
     /// `resource.DeviceRequest`.
@@ -39,6 +41,8 @@ wire! {
         count: i64 = 4,
         admin_access: bool = 5,
         tolerations: list(DeviceToleration) = 6,
+        capacity: msg(CapacityRequirements) = 7,
+        derived_attributes: list(DeviceDerivedAttribute) = 8,
     }
 
     /// `resource.DeviceSubRequest`.
@@ -49,6 +53,20 @@ wire! {
         allocation_mode: str = 4,
         count: i64 = 5,
         tolerations: list(DeviceToleration) = 6,
+        capacity: msg(CapacityRequirements) = 7,
+        derived_attributes: list(DeviceDerivedAttribute) = 8,
+    }
+
+    /// `resource.CapacityRequirements`.
+    CapacityRequirements {
+        requests: map_of(Quantity) = 1,
+    }
+
+    /// `resource.DeviceConstraint`.
+    DeviceConstraint {
+        requests: strings = 1,
+        match_attribute: opt_str = 2,
+        distinct_attribute: opt_str = 3,
     }
 
     /// `resource.DeviceToleration`.
@@ -73,12 +91,14 @@ wire! {
     ResourceClaimStatus {
         allocation: msg(AllocationResult) = 1,
         reserved_for: list(ResourceClaimConsumerReference) = 2,
+        devices: list(AllocatedDeviceStatus) = 4,
     }
 
     /// `resource.AllocationResult`.
     AllocationResult {
         devices: msg(DeviceAllocationResult) = 1,
         node_selector: msg(NodeSelector) = 3,
+        allocation_timestamp: msg(Time) = 5,
     }
 
     /// `resource.DeviceAllocationResult`.
@@ -93,6 +113,11 @@ wire! {
         pool: str = 3,
         device: str = 4,
         admin_access: bool = 5,
+        binding_conditions: strings = 7,
+        binding_failure_conditions: strings = 8,
+        share_id as "shareID": opt_str = 9,
+        consumed_capacity: map_of(Quantity) = 10,
+        skip_node_operations: strings = 11,
     }
 
     /// `resource.ResourceClaimConsumerReference`.
@@ -101,6 +126,14 @@ wire! {
         resource: str = 3,
         name: str = 4,
         uid: str = 5,
+    }
+
+    /// `resource.AllocatedDeviceStatus`.
+    AllocatedDeviceStatus {
+        driver: str = 1,
+        pool: str = 2,
+        device: str = 3,
+        conditions: list(Condition) = 4,
     }
 
     /// `resource.ResourceSlice`.
@@ -117,6 +150,8 @@ wire! {
         node_selector: msg(NodeSelector) = 4,
         all_nodes: opt_bool = 5,
         devices: list(Device) = 6,
+        per_device_node_selection: opt_bool = 7,
+        shared_counters: list(CounterSet) = 8,
     }
 
     /// `resource.ResourcePool`.
@@ -126,10 +161,70 @@ wire! {
         resource_slice_count: i64 = 3,
     }
 
+    /// `resource.CounterSet`.
+    CounterSet {
+        name: str = 1,
+        counters: map_of(Counter) = 2,
+    }
+
+    /// `resource.Counter`.
+    Counter {
+        value: msg(Quantity) = 1,
+    }
+
     /// `resource.Device`.
     Device {
         name: str = 1,
+        attributes: map_of(DeviceAttribute) = 2,
+        capacity: map_of(DeviceCapacity) = 3,
+        consumes_counters: list(DeviceCounterConsumption) = 4,
+        node_name: str = 5,
+        node_selector: msg(NodeSelector) = 6,
+        all_nodes: opt_bool = 7,
         taints: list(DeviceTaint) = 8,
+        binds_to_node: opt_bool = 9,
+        binding_conditions: strings = 10,
+        binding_failure_conditions: strings = 11,
+        allow_multiple_allocations: opt_bool = 12,
+    }
+
+    /// `resource.DeviceAttribute`.
+    DeviceAttribute {
+        int: i64 = 2,
+        bool: opt_bool = 3,
+        string: opt_str = 4,
+        version: opt_str = 5,
+        ints: i64s = 6,
+        bools: bools = 7,
+        strings: strings = 8,
+        versions: strings = 9,
+    }
+
+    /// `resource.DeviceCapacity`.
+    DeviceCapacity {
+        value: msg(Quantity) = 1,
+        request_policy: msg(CapacityRequestPolicy) = 2,
+    }
+
+    /// `resource.CapacityRequestPolicy`.
+    CapacityRequestPolicy {
+        default: msg(Quantity) = 1,
+        valid_values: list(Quantity) = 3,
+        valid_range: msg(CapacityRequestPolicyRange) = 4,
+    }
+
+    /// `resource.CapacityRequestPolicyRange`.
+    CapacityRequestPolicyRange {
+        min: msg(Quantity) = 1,
+        max: msg(Quantity) = 2,
+        step: msg(Quantity) = 3,
+    }
+
+    /// `resource.DeviceCounterConsumption`.
+    DeviceCounterConsumption {
+        counter_set: str = 1,
+        counters: map_of(Counter) = 2,
+        compatibility_groups: strings = 3,
     }
 
     /// `resource.DeviceTaint`.
@@ -149,5 +244,28 @@ wire! {
     DeviceClassSpec {
         selectors: list(DeviceSelector) = 1,
         extended_resource_name: opt_str = 4,
+    }
+}
+
+wire! {
+    as (api::resource::v1alpha3);
+
+    /// `resource.DeviceTaintRule`.
+    DeviceTaintRule {
+        metadata: msg(ObjectMeta) = 1,
+        spec: msg(DeviceTaintRuleSpec) = 2,
+    }
+
+    /// `resource.DeviceTaintRuleSpec`.
+    DeviceTaintRuleSpec {
+        device_selector: msg(DeviceTaintSelector) = 1,
+        taint: msg(DeviceTaint) = 2,
+    }
+
+    /// `resource.DeviceTaintSelector`.
+    DeviceTaintSelector {
+        driver: opt_str = 2,
+        pool: opt_str = 3,
+        device: opt_str = 4,
     }
 }

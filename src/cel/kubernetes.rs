@@ -1,0 +1,124 @@
+//! Kubernetes' own types: quantities and semantic versions. Mirrors `apiserver/pkg/cel/library/{quantity,semverlib}.go`.
+
+use super::functions::{no_overload_of, unknown};
+use super::operators::no_overload;
+use super::value::Value;
+use super::{Error, Result};
+use crate::snapshot::quantity::Quantity;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// What these types have.
+pub(super) const NAMES: &[&str] = &[
+    "isGreaterThan", "isLessThan", "compareTo", "asApproximateFloat", "asInteger", "isInteger", "sign", "add", "sub",
+    "major", "minor", "patch",
+];
+
+impl Value {
+    /// A quantity as it is written.
+    pub fn quantity(text: &str) -> Option<Self> {
+        let value = Quantity::parse(text)?;
+        // Upstream keeps as an integer what has no fraction, of digits or by suffix.
+        let fraction = text.contains('.') || text.ends_with(['n', 'u', 'm']) || text.contains("e-") || text.contains("E-");
+        Some(Self::Quantity(value, !fraction))
+    }
+
+    /// A semantic version as it is written.
+    pub fn version(text: &str) -> Option<Self> {
+        semver::Version::parse(text).ok().map(|v| Self::Semver(Arc::new(v)))
+    }
+}
+
+pub(super) fn global(name: &str, args: &[Value]) -> Result<Value> {
+    match (name, args) {
+        ("quantity", [Value::String(s)]) => Value::quantity(s).ok_or_else(|| no_quantity(s)),
+        ("isQuantity", [Value::String(s)]) => Ok(Value::Bool(Quantity::parse(s).is_some())),
+        ("semver" | "isSemver", [Value::String(s), rest @ ..]) => {
+            let version = match rest {
+                [] | [Value::Bool(false)] => Value::version(s),
+                [Value::Bool(true)] => normalized(s).and_then(|s| Value::version(&s)),
+                _ => return no_overload_of(name, &args.iter().collect::<Vec<_>>()),
+            };
+            if name == "isSemver" {
+                return Ok(Value::Bool(version.is_some()));
+            }
+            version.ok_or_else(|| Error::unsupported("the failure of a semantic version"))
+        }
+        ("sign", [q @ Value::Quantity(..)]) => member(name, q, &[]),
+        _ => no_overload_of(name, &args.iter().collect::<Vec<_>>()),
+    }
+}
+
+/// Upstream's words for text that is no quantity.
+fn no_quantity(text: &str) -> Error {
+    let digits = text.trim_start_matches(['+', '-']);
+    let suffix = digits.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let numbers = suffix.trim_start_matches(|c: char| "eEinumkKMGTP".contains(c));
+    let looks_right = digits.len() > suffix.len() && numbers.trim_start_matches(['+', '-']).chars().all(|c| c.is_ascii_digit());
+    Error::failed(if looks_right && !suffix.is_empty() {
+        "unable to parse quantity's suffix"
+    } else {
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    })
+}
+
+/// Without a `v` before it, with all three numbers, without leading zeros. Mirrors `normalizeAndParse`.
+fn normalized(text: &str) -> Option<String> {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let mut parts: Vec<String> = text.splitn(3, '.').map(str::to_owned).collect();
+    for part in &mut parts {
+        if part.len() > 1 {
+            let trimmed = part.trim_start_matches('0');
+            *part = if trimmed.starts_with(|c: char| c.is_ascii_digit()) { trimmed.to_owned() } else { format!("0{trimmed}") };
+        }
+    }
+    if parts.len() < 3 && parts.last().is_some_and(|p| p.contains(['+', '-'])) {
+        return None;
+    }
+    parts.resize(3, "0".to_owned());
+    Some(parts.join("."))
+}
+
+pub(super) fn member(name: &str, target: &Value, args: &[Value]) -> Result<Value> {
+    let order = |o: Ordering| match name {
+        "isGreaterThan" => Value::Bool(o.is_gt()),
+        "isLessThan" => Value::Bool(o.is_lt()),
+        _ => Value::Int(match o {
+            Ordering::Less => -1,
+            Ordering::Equal => 0,
+            Ordering::Greater => 1,
+        }),
+    };
+    match (name, target, args) {
+        ("isGreaterThan" | "isLessThan" | "compareTo", Value::Quantity(a, _), [Value::Quantity(b, _)]) => {
+            Ok(order(a.cmp(b)))
+        }
+        ("isGreaterThan" | "isLessThan" | "compareTo", Value::Semver(a), [Value::Semver(b)]) => {
+            Ok(order(a.cmp_precedence(b)))
+        }
+        ("major", Value::Semver(v), []) => Ok(Value::Int(v.major as i64)),
+        ("minor", Value::Semver(v), []) => Ok(Value::Int(v.minor as i64)),
+        ("patch", Value::Semver(v), []) => Ok(Value::Int(v.patch as i64)),
+        ("isInteger", Value::Quantity(q, integer), []) => Ok(Value::Bool(*integer && q.units_exact().is_some())),
+        ("asInteger", Value::Quantity(q, integer), []) => match q.units_exact() {
+            Some(n) if *integer => Ok(Value::Int(n)),
+            _ => Err(Error::failed("cannot convert value to integer")),
+        },
+        ("asApproximateFloat", Value::Quantity(q, _), []) => Ok(Value::Double(q.approximate())),
+        ("sign", Value::Quantity(q, _), []) => Ok(Value::Int(match q.cmp(&Quantity::ZERO) {
+            Ordering::Less => -1,
+            Ordering::Equal => 0,
+            Ordering::Greater => 1,
+        })),
+        ("add", Value::Quantity(a, whole), [Value::Quantity(b, also)]) => Ok(Value::Quantity(*a + *b, *whole && *also)),
+        ("sub", Value::Quantity(a, whole), [Value::Quantity(b, also)]) => Ok(Value::Quantity(*a - *b, *whole && *also)),
+        ("add", Value::Quantity(a, whole), [Value::Int(b)]) => Ok(Value::Quantity(*a + Quantity::units(*b), *whole)),
+        ("sub", Value::Quantity(a, whole), [Value::Int(b)]) => Ok(Value::Quantity(*a - Quantity::units(*b), *whole)),
+        ("isGreaterThan" | "isLessThan" | "compareTo", ..) if args.len() == 1 => {
+            let all: Vec<&Value> = [target].into_iter().chain(args).collect();
+            no_overload_of(name, &all)
+        }
+        _ if NAMES.contains(&name) => no_overload(),
+        _ => unknown(name),
+    }
+}

@@ -1,0 +1,152 @@
+//! Operators: arithmetic, comparison, fields and indices. Mirrors the traits of `cel-go/common/types` and
+//! `interpreter/attributes.go`.
+
+use super::value::{Value, compare_numbers};
+use super::{Error, Result};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+pub(super) fn no_overload<T>() -> Result<T> {
+    Err(Error::failed("no such overload"))
+}
+
+fn missing<T>(key: &str) -> Result<T> {
+    Err(Error::failed(format!("no such key: {key}")))
+}
+
+/// A field of a value. What follows an optional field is optional, too.
+pub(super) fn select(operand: &Value, field: &str) -> Result<Value> {
+    match operand {
+        Value::Map(m) => m.field(field).cloned().map_or_else(|| missing(field), Ok),
+        Value::Optional(None) => Ok(Value::Optional(None)),
+        Value::Optional(Some(inner)) => optional_index(inner, &Value::string(field)),
+        Value::List(_) => Err(Error::failed("unsupported index type 'string' in list")),
+        _ => missing(field),
+    }
+}
+
+/// Whether a value has a field.
+pub(super) fn has(operand: &Value, field: &str) -> Result<bool> {
+    match operand {
+        Value::Map(m) => Ok(m.field(field).is_some()),
+        Value::Optional(None) => Ok(false),
+        Value::Optional(Some(inner)) => has(inner, field),
+        Value::List(_) => Err(Error::failed("unsupported index type 'string' in list")),
+        _ => Ok(false),
+    }
+}
+
+/// `a[b]`.
+pub(super) fn index(operand: &Value, key: &Value) -> Result<Value> {
+    match operand {
+        Value::Map(m) => m.find(key).cloned().map_or_else(|| missing(&key.printed()), Ok),
+        Value::List(l) => {
+            let at = list_index(key)?;
+            let found = usize::try_from(at).ok().and_then(|at| l.get(at)).cloned();
+            found.ok_or_else(|| Error::failed(format!("index out of bounds: {}", key.printed())))
+        }
+        Value::Optional(None) => Ok(Value::Optional(None)),
+        Value::Optional(Some(inner)) => optional_index(inner, key),
+        _ => missing(&key.printed()),
+    }
+}
+
+/// `a[?b]`, `a.?b`: nothing where it is not there.
+pub(super) fn optional_index(operand: &Value, key: &Value) -> Result<Value> {
+    let found = match operand {
+        Value::Map(m) => m.find(key).cloned(),
+        Value::List(l) => usize::try_from(list_index(key)?).ok().and_then(|at| l.get(at)).cloned(),
+        Value::Optional(None) => None,
+        Value::Optional(Some(inner)) => return optional_index(inner, key),
+        _ => None,
+    };
+    Ok(Value::Optional(found.map(Arc::new)))
+}
+
+fn list_index(key: &Value) -> Result<i64> {
+    match key {
+        Value::Int(i) => Ok(*i),
+        Value::Uint(u) => Ok(i64::try_from(*u).unwrap_or(i64::MAX)),
+        Value::Double(d) => match i64::try_from(*d as i128) {
+            Ok(i) if d.fract() == 0.0 => Ok(i),
+            _ => Err(Error::failed(format!("unsupported index value {} in list", key.printed()))),
+        },
+        other => Err(Error::failed(format!("unsupported index type '{}' in list", other.type_name()))),
+    }
+}
+
+/// `a in b`.
+pub(super) fn contains(container: &Value, element: &Value) -> Result<bool> {
+    match container {
+        Value::List(l) => Ok(l.iter().any(|e| element.equals(e).is_ok_and(|same| same))),
+        Value::Map(m) => Ok(m.entry(element).is_some()),
+        _ => no_overload(),
+    }
+}
+
+/// How two values compare, for `<` and its like.
+pub(super) fn compare(a: &Value, b: &Value) -> Result<Ordering> {
+    match (a, b) {
+        (Value::Bool(a), Value::Bool(b)) => Ok(a.cmp(b)),
+        (Value::String(a), Value::String(b)) => Ok(a.cmp(b)),
+        (Value::Bytes(a), Value::Bytes(b)) => Ok(a.cmp(b)),
+        (Value::Int(_) | Value::Uint(_) | Value::Double(_), Value::Int(_) | Value::Uint(_) | Value::Double(_)) => {
+            compare_numbers(a, b).ok_or_else(|| Error::failed("NaN values cannot be ordered"))
+        }
+        _ => no_overload(),
+    }
+}
+
+/// `+`, `-`, `*`, `/`, `%`.
+pub(super) fn arithmetic(operator: char, a: &Value, b: &Value) -> Result<Value> {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => int(operator, *a, *b),
+        (Value::Uint(a), Value::Uint(b)) => uint(operator, *a, *b),
+        (Value::Double(a), Value::Double(b)) => match operator {
+            '+' => Ok(Value::Double(a + b)),
+            '-' => Ok(Value::Double(a - b)),
+            '*' => Ok(Value::Double(a * b)),
+            '/' => Ok(Value::Double(a / b)),
+            _ => no_overload(),
+        },
+        (Value::String(a), Value::String(b)) if operator == '+' => Ok(Value::String(format!("{a}{b}").into())),
+        (Value::Bytes(a), Value::Bytes(b)) if operator == '+' => Ok(Value::Bytes([&**a, &**b].concat().into())),
+        (Value::List(a), Value::List(b)) if operator == '+' => Ok(Value::list(a.iter().chain(b.iter()).cloned())),
+        _ => no_overload(),
+    }
+}
+
+fn int(operator: char, a: i64, b: i64) -> Result<Value> {
+    let result = match operator {
+        '+' => a.checked_add(b),
+        '-' => a.checked_sub(b),
+        '*' => a.checked_mul(b),
+        '/' if b == 0 => return Err(Error::failed("division by zero")),
+        '%' if b == 0 => return Err(Error::failed("modulus by zero")),
+        '/' => a.checked_div(b),
+        _ => a.checked_rem(b),
+    };
+    result.map(Value::Int).ok_or_else(|| Error::failed("integer overflow"))
+}
+
+fn uint(operator: char, a: u64, b: u64) -> Result<Value> {
+    let result = match operator {
+        '+' => a.checked_add(b),
+        '-' => a.checked_sub(b),
+        '*' => a.checked_mul(b),
+        '/' if b == 0 => return Err(Error::failed("division by zero")),
+        '%' if b == 0 => return Err(Error::failed("modulus by zero")),
+        '/' => a.checked_div(b),
+        _ => a.checked_rem(b),
+    };
+    result.map(Value::Uint).ok_or_else(|| Error::failed("unsigned integer overflow"))
+}
+
+/// `-a`.
+pub(super) fn negate(a: &Value) -> Result<Value> {
+    match a {
+        Value::Int(i) => i.checked_neg().map(Value::Int).ok_or_else(|| Error::failed("integer overflow")),
+        Value::Double(d) => Ok(Value::Double(-d)),
+        _ => no_overload(),
+    }
+}
