@@ -4,7 +4,8 @@
 use super::value::{Map, Value};
 use super::{Error, Result, functions, operators};
 use cel::common::ast::{
-    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, SelectExpr, operators as op,
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, SelectExpr,
+    operators as op,
 };
 use std::sync::Arc;
 
@@ -14,11 +15,13 @@ pub(super) struct Run<'a> {
     /// Variables of macros, the innermost last. That of an accumulator may be a failure which a later step mends.
     variables: Vec<(&'a str, Result<Value>)>,
     steps: &'a mut u64,
+    /// Something that upstream's runtime stumbles over: no other part of the expression makes up for it.
+    pub(super) stumbled: Option<String>,
 }
 
 impl<'a> Run<'a> {
     pub(super) fn new(root: &'a dyn Fn(&str) -> Option<Value>, steps: &'a mut u64) -> Self {
-        Self { root, variables: Vec::new(), steps }
+        Self { root, variables: Vec::new(), steps, stumbled: None }
     }
 
     /// Takes steps, or gives up.

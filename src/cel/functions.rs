@@ -42,7 +42,14 @@ pub(super) fn call<'a>(
         }
         _ => {}
     }
-    let target = run.eval(target)?;
+    let target = match run.eval(target) {
+        // Upstream does not look whether its list failed, and its runtime may panic over that.
+        Err(e @ Error::Failed(_)) if matches!(name, "sort" | "distinct") => {
+            run.stumbled = Some(format!("{name}() of a list that fails"));
+            return Err(e);
+        }
+        other => other?,
+    };
     if let ("or" | "orValue", Value::Optional(value), [other]) = (name, &target, args) {
         return match (value, name) {
             (Some(_), "or") => Ok(target),
@@ -55,7 +62,8 @@ pub(super) fn call<'a>(
 }
 
 fn values<'a>(run: &mut Run<'a>, args: &'a [IdedExpr]) -> Result<Vec<Value>> {
-    args.iter().map(|a| run.eval(a)).collect()
+    let values: Vec<Result<Value>> = args.iter().map(|a| run.eval(a)).collect();
+    values.into_iter().collect()
 }
 
 /// Upstream's words where a function of a library does not take such values.
@@ -70,13 +78,12 @@ pub(super) fn unknown<T>(name: &str) -> Result<T> {
 }
 
 fn global(run: &mut Run<'_>, name: &str, args: &[Value]) -> Result<Value> {
-    let is = |wanted: Ordering, or_equal: bool, a: &Value, b: &Value| {
-        let order = operators::compare(a, b)?;
-        Ok(Value::Bool(order == wanted || (or_equal && order.is_eq())))
-    };
     match (name, args) {
         (op::EQUALS | op::NOT_EQUALS | op::IN, [a, b]) => {
             run.charge(a.size().min(b.size()) + if name == op::IN { b.size() } else { 0 })?;
+            if name == op::IN && matches!((a, b), (Value::Semver(_), Value::List(_))) {
+                run.stumbled = Some("a version looked for in a list".to_owned());
+            }
             Ok(Value::Bool(match name {
                 op::IN => operators::contains(b, a)?,
                 op::EQUALS => a.equals(b)?,
@@ -84,18 +91,19 @@ fn global(run: &mut Run<'_>, name: &str, args: &[Value]) -> Result<Value> {
                 _ => !a.equals(b).is_ok_and(|same| same),
             }))
         }
-        (op::LESS, [a, b]) => is(Ordering::Less, false, a, b),
-        (op::LESS_EQUALS, [a, b]) => is(Ordering::Less, true, a, b),
-        (op::GREATER, [a, b]) => is(Ordering::Greater, false, a, b),
-        (op::GREATER_EQUALS, [a, b]) => is(Ordering::Greater, true, a, b),
-        (op::ADD, [a, b]) => {
-            run.charge(a.size() + b.size())?;
-            operators::arithmetic('+', a, b)
+        (op::LESS | op::LESS_EQUALS | op::GREATER | op::GREATER_EQUALS, [a, b]) => {
+            let order = operators::compare(name, a, b)?;
+            Ok(Value::Bool(match name {
+                op::LESS => order.is_lt(),
+                op::LESS_EQUALS => order.is_le(),
+                op::GREATER => order.is_gt(),
+                _ => order.is_ge(),
+            }))
         }
-        (op::SUBSTRACT, [a, b]) => operators::arithmetic('-', a, b),
-        (op::MULTIPLY, [a, b]) => operators::arithmetic('*', a, b),
-        (op::DIVIDE, [a, b]) => operators::arithmetic('/', a, b),
-        (op::MODULO, [a, b]) => operators::arithmetic('%', a, b),
+        (op::ADD | op::SUBSTRACT | op::MULTIPLY | op::DIVIDE | op::MODULO, [a, b]) => {
+            run.charge(a.size() + b.size())?;
+            operators::arithmetic(name, a, b)
+        }
         (op::NEGATE, [a]) => operators::negate(a),
         (op::LOGICAL_NOT, [Value::Bool(b)]) => Ok(Value::Bool(!b)),
         (op::LOGICAL_NOT, [_]) => no_overload(),
@@ -145,8 +153,13 @@ fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Value]) -> Resu
             v.as_deref().cloned().ok_or_else(|| Error::failed("optional.none() dereference"))
         }
         ("size", _, []) => size(target),
-        (_, Value::Quantity(..) | Value::Semver(_), _) => kubernetes::member(name, target, args),
-        ("indexOf" | "lastIndexOf" | "reverse" | "includes", Value::List(_), _) => lists::member(run, name, target, args),
+        (_, Value::Quantity(..) | Value::Semver(_), _) if kubernetes::NAMES.contains(&name) => {
+            kubernetes::member(name, target, args)
+        }
+        ("hasValue" | "value", _, []) => no_overload_of(name, &[target]),
+        ("indexOf" | "lastIndexOf" | "reverse" | "includes", Value::List(_), _) => {
+            lists::member(run, name, target, args)
+        }
         _ if strings::NAMES.contains(&name) => strings::member(run, name, target, args),
         _ if lists::NAMES.contains(&name) => lists::member(run, name, target, args),
         _ if kubernetes::NAMES.contains(&name) => kubernetes::member(name, target, args),
@@ -160,7 +173,7 @@ fn size(a: &Value) -> Result<Value> {
         Value::Bytes(b) => b.len(),
         Value::List(l) => l.len(),
         Value::Map(m) => m.entries.len(),
-        _ => return no_overload(),
+        _ => return Err(Error::failed("no such overload: size")),
     };
     Ok(Value::Int(i64::try_from(n).unwrap_or(i64::MAX)))
 }
@@ -203,7 +216,7 @@ fn convert(to: &str, a: &Value) -> Result<Value> {
             "false" | "FALSE" | "False" | "f" | "0" => Value::Bool(false),
             _ => return Err(refused()),
         },
-        _ => return no_overload(),
+        _ => return no_overload_of(to, &[a]),
     })
 }
 

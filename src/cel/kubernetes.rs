@@ -2,7 +2,7 @@
 
 use super::functions::{no_overload_of, unknown};
 use super::operators::no_overload;
-use super::value::Value;
+use super::value::{Kept, Value};
 use super::{Error, Result};
 use crate::snapshot::quantity::Quantity;
 use std::cmp::Ordering;
@@ -10,8 +10,18 @@ use std::sync::Arc;
 
 /// What these types have.
 pub(super) const NAMES: &[&str] = &[
-    "isGreaterThan", "isLessThan", "compareTo", "asApproximateFloat", "asInteger", "isInteger", "sign", "add", "sub",
-    "major", "minor", "patch",
+    "isGreaterThan",
+    "isLessThan",
+    "compareTo",
+    "asApproximateFloat",
+    "asInteger",
+    "isInteger",
+    "sign",
+    "add",
+    "sub",
+    "major",
+    "minor",
+    "patch",
 ];
 
 impl Value {
@@ -19,8 +29,12 @@ impl Value {
     pub fn quantity(text: &str) -> Option<Self> {
         let value = Quantity::parse(text)?;
         // Upstream keeps as an integer what has no fraction, of digits or by suffix.
-        let fraction = text.contains('.') || text.ends_with(['n', 'u', 'm']) || text.contains("e-") || text.contains("E-");
-        Some(Self::Quantity(value, !fraction))
+        let fraction =
+            text.contains('.') || text.ends_with(['n', 'u', 'm']) || text.contains("e-") || text.contains("E-");
+        Some(Self::Quantity(
+            value,
+            Kept { integer: !fraction, binary_fraction: text.contains('.') && text.ends_with('i'), computed: false },
+        ))
     }
 
     /// A semantic version as it is written.
@@ -42,7 +56,7 @@ pub(super) fn global(name: &str, args: &[Value]) -> Result<Value> {
             if name == "isSemver" {
                 return Ok(Value::Bool(version.is_some()));
             }
-            version.ok_or_else(|| Error::unsupported("the failure of a semantic version"))
+            version.ok_or_else(|| no_version(s))
         }
         ("sign", [q @ Value::Quantity(..)]) => member(name, q, &[]),
         _ => no_overload_of(name, &args.iter().collect::<Vec<_>>()),
@@ -54,12 +68,29 @@ fn no_quantity(text: &str) -> Error {
     let digits = text.trim_start_matches(['+', '-']);
     let suffix = digits.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let numbers = suffix.trim_start_matches(|c: char| "eEinumkKMGTP".contains(c));
-    let looks_right = digits.len() > suffix.len() && numbers.trim_start_matches(['+', '-']).chars().all(|c| c.is_ascii_digit());
+    let looks_right =
+        digits.len() > suffix.len() && numbers.trim_start_matches(['+', '-']).chars().all(|c| c.is_ascii_digit());
     Error::failed(if looks_right && !suffix.is_empty() {
         "unable to parse quantity's suffix"
     } else {
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     })
+}
+
+/// Upstream's words for text that is no semantic version, where they are known.
+fn no_version(text: &str) -> Error {
+    let parts: Vec<&str> = text.splitn(3, '.').collect();
+    let [major, minor, _] = parts[..] else { return Error::failed("No Major.Minor.Patch elements found") };
+    for (which, part) in [("major", major), ("minor", minor)] {
+        if part.is_empty() || !part.bytes().all(|b| b.is_ascii_digit()) {
+            return Error::failed(format!("Invalid character(s) found in {which} number {part:?}"));
+        }
+        if part.len() > 1 && part.starts_with('0') {
+            let which = if which == "major" { "Major" } else { "Minor" };
+            return Error::failed(format!("{which} number must not contain leading zeroes {part:?}"));
+        }
+    }
+    Error::unsupported("the failure of such a semantic version")
 }
 
 /// Without a `v` before it, with all three numbers, without leading zeros. Mirrors `normalizeAndParse`.
@@ -69,7 +100,11 @@ fn normalized(text: &str) -> Option<String> {
     for part in &mut parts {
         if part.len() > 1 {
             let trimmed = part.trim_start_matches('0');
-            *part = if trimmed.starts_with(|c: char| c.is_ascii_digit()) { trimmed.to_owned() } else { format!("0{trimmed}") };
+            *part = if trimmed.starts_with(|c: char| c.is_ascii_digit()) {
+                trimmed.to_owned()
+            } else {
+                format!("0{trimmed}")
+            };
         }
     }
     if parts.len() < 3 && parts.last().is_some_and(|p| p.contains(['+', '-'])) {
@@ -99,9 +134,9 @@ pub(super) fn member(name: &str, target: &Value, args: &[Value]) -> Result<Value
         ("major", Value::Semver(v), []) => Ok(Value::Int(v.major as i64)),
         ("minor", Value::Semver(v), []) => Ok(Value::Int(v.minor as i64)),
         ("patch", Value::Semver(v), []) => Ok(Value::Int(v.patch as i64)),
-        ("isInteger", Value::Quantity(q, integer), []) => Ok(Value::Bool(*integer && q.units_exact().is_some())),
-        ("asInteger", Value::Quantity(q, integer), []) => match q.units_exact() {
-            Some(n) if *integer => Ok(Value::Int(n)),
+        ("isInteger", Value::Quantity(q, kept), []) => Ok(Value::Bool(kept.integer && q.units_exact().is_some())),
+        ("asInteger", Value::Quantity(q, kept), []) => match q.units_exact() {
+            Some(n) if kept.integer => Ok(Value::Int(n)),
             _ => Err(Error::failed("cannot convert value to integer")),
         },
         ("asApproximateFloat", Value::Quantity(q, _), []) => Ok(Value::Double(q.approximate())),
@@ -110,15 +145,19 @@ pub(super) fn member(name: &str, target: &Value, args: &[Value]) -> Result<Value
             Ordering::Equal => 0,
             Ordering::Greater => 1,
         })),
-        ("add", Value::Quantity(a, whole), [Value::Quantity(b, also)]) => Ok(Value::Quantity(*a + *b, *whole && *also)),
-        ("sub", Value::Quantity(a, whole), [Value::Quantity(b, also)]) => Ok(Value::Quantity(*a - *b, *whole && *also)),
-        ("add", Value::Quantity(a, whole), [Value::Int(b)]) => Ok(Value::Quantity(*a + Quantity::units(*b), *whole)),
-        ("sub", Value::Quantity(a, whole), [Value::Int(b)]) => Ok(Value::Quantity(*a - Quantity::units(*b), *whole)),
-        ("isGreaterThan" | "isLessThan" | "compareTo", ..) if args.len() == 1 => {
-            let all: Vec<&Value> = [target].into_iter().chain(args).collect();
-            no_overload_of(name, &all)
+        ("add" | "sub", Value::Quantity(a, kept), [Value::Quantity(..) | Value::Int(_)]) => {
+            if kept.binary_fraction || matches!(args, [Value::Quantity(_, Kept { binary_fraction: true, .. })]) {
+                return Err(Error::unsupported("arithmetic on a quantity such as 1.5Gi"));
+            }
+            let (b, integer) = match args {
+                [Value::Quantity(b, also)] => (*b, kept.integer && also.integer),
+                [Value::Int(b)] => (Quantity::units(*b), kept.integer),
+                _ => return no_overload(),
+            };
+            let result = if name == "add" { *a + b } else { *a - b };
+            Ok(Value::Quantity(result, Kept { integer, computed: true, binary_fraction: false }))
         }
-        _ if NAMES.contains(&name) => no_overload(),
+        _ if NAMES.contains(&name) => no_overload_of(name, &[target].into_iter().chain(args).collect::<Vec<_>>()),
         _ => unknown(name),
     }
 }

@@ -5,8 +5,8 @@ use super::functions::{no_overload_of, unknown};
 use super::operators::{self, no_overload};
 use super::value::Value;
 use super::{Error, Result};
+use cel::common::ast::operators as op;
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 /// What lists have.
 pub(super) const NAMES: &[&str] =
@@ -18,14 +18,27 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
         return includes(target, args);
     }
     let Value::List(l) = target else {
+        if name == "sort" {
+            return Err(Error::failed("no such overload: sort"));
+        }
         let all: Vec<&Value> = [target].into_iter().chain(args).collect();
         return no_overload_of(name, &all);
     };
+    // Upstream picks these functions by the type of the elements.
+    let kind = l.first().map_or("int", Value::type_name);
+    let summed = matches!(kind, "int" | "uint" | "double");
+    let ordered = summed || matches!(kind, "bool" | "string" | "bytes");
+    let takes = if name == "sum" { summed } else { ordered };
+    if matches!(name, "sum" | "min" | "max" | "isSorted" | "sort")
+        && !(takes && l.iter().all(|v| v.type_name() == kind))
+    {
+        return Err(Error::unsupported(format!("{name}() of such a list")));
+    }
     match (name, args) {
         ("isSorted", []) => {
             for pair in l.windows(2) {
                 if let [a, b] = pair
-                    && operators::compare(a, b)? == Ordering::Greater
+                    && compare(a, b)? == Ordering::Greater
                 {
                     return Ok(Value::Bool(false));
                 }
@@ -34,8 +47,8 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
         }
         ("sum", []) => {
             let mut elements = l.iter();
-            let Some(first) = elements.next() else { return unknown("sum of nothing") };
-            elements.try_fold(first.clone(), |sum, v| operators::arithmetic('+', &sum, v))
+            let Some(first) = elements.next() else { return Ok(Value::Int(0)) };
+            elements.try_fold(first.clone(), |sum, v| operators::arithmetic(op::ADD, &sum, v))
         }
         ("min" | "max", []) => {
             let wanted = if name == "min" { Ordering::Less } else { Ordering::Greater };
@@ -44,7 +57,7 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
                 return Err(Error::failed(format!("{name} called on empty list")));
             };
             for v in elements {
-                if operators::compare(v, best)? == wanted {
+                if compare(v, best)? == wanted {
                     best = v;
                 }
             }
@@ -53,8 +66,15 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
         ("indexOf", [v]) => Ok(at(l.iter().position(|e| same(v, e)))),
         ("lastIndexOf", [v]) => Ok(at(l.iter().rposition(|e| same(v, e)))),
         ("reverse", []) => Ok(Value::list(l.iter().rev().cloned())),
-        ("sort", []) => sort(l),
+        ("sort", []) => {
+            let mut sorted = l.to_vec();
+            sorted.sort_by(|a, b| compare(a, b).unwrap_or(Ordering::Equal));
+            Ok(Value::list(sorted))
+        }
         ("distinct", []) => {
+            if l.iter().any(|v| matches!(v, Value::Semver(_) | Value::Quantity(..))) {
+                run.stumbled = Some("distinct() of such a list".to_owned());
+            }
             run.charge((l.len() as u64).saturating_mul(l.len() as u64))?;
             let mut distinct: Vec<Value> = Vec::new();
             for v in l.iter() {
@@ -72,11 +92,18 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
             let range = usize::try_from(*from).ok().zip(usize::try_from(*to).ok());
             match range.and_then(|(from, to)| l.get(from..to)) {
                 Some(part) => Ok(Value::list(part.iter().cloned())),
-                None => unknown("slice outside of a list"),
+                None => {
+                    let n = l.len();
+                    Err(Error::failed(format!("cannot slice({from}, {to}), list is length {n}")))
+                }
             }
         }
         _ => unknown(name),
     }
+}
+
+fn compare(a: &Value, b: &Value) -> Result<Ordering> {
+    operators::compare(op::LESS, a, b)
 }
 
 fn same(a: &Value, b: &Value) -> bool {
@@ -85,21 +112,6 @@ fn same(a: &Value, b: &Value) -> bool {
 
 fn at(position: Option<usize>) -> Value {
     Value::Int(position.and_then(|at| i64::try_from(at).ok()).unwrap_or(-1))
-}
-
-fn sort(l: &Arc<[Value]>) -> Result<Value> {
-    let mut sorted = l.to_vec();
-    // Elements of different types cannot be sorted: found out first, as a comparison must not fail midway.
-    if let Some(first) = l.first() {
-        for v in l.iter() {
-            if v.type_name() != first.type_name() {
-                return Err(Error::failed("list elements must have the same type"));
-            }
-            operators::compare(first, v)?;
-        }
-    }
-    sorted.sort_by(|a, b| operators::compare(a, b).unwrap_or(Ordering::Equal));
-    Ok(Value::list(sorted))
 }
 
 /// A list includes an element, any other value itself. Mirrors `includes` of 1.37.

@@ -102,7 +102,9 @@ impl Program {
     /// # Errors
     /// It has none.
     pub fn value(&self, root: &dyn Fn(&str) -> Option<Value>, steps: &mut u64) -> Result<Value> {
-        eval::Run::new(root, steps).eval(&self.root)
+        let mut run = eval::Run::new(root, steps);
+        let value = run.eval(&self.root);
+        run.stumbled.map_or(value, |what| Err(Error::Unsupported(what)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::value::{Value, compare_numbers};
 use super::{Error, Result};
+use cel::common::ast::operators as op;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -85,7 +86,7 @@ pub(super) fn contains(container: &Value, element: &Value) -> Result<bool> {
 }
 
 /// How two values compare, for `<` and its like.
-pub(super) fn compare(a: &Value, b: &Value) -> Result<Ordering> {
+pub(super) fn compare(operator: &str, a: &Value, b: &Value) -> Result<Ordering> {
     match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => Ok(a.cmp(b)),
         (Value::String(a), Value::String(b)) => Ok(a.cmp(b)),
@@ -93,50 +94,61 @@ pub(super) fn compare(a: &Value, b: &Value) -> Result<Ordering> {
         (Value::Int(_) | Value::Uint(_) | Value::Double(_), Value::Int(_) | Value::Uint(_) | Value::Double(_)) => {
             compare_numbers(a, b).ok_or_else(|| Error::failed("NaN values cannot be ordered"))
         }
-        _ => no_overload(),
+        (
+            Value::Bool(_) | Value::String(_) | Value::Bytes(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_),
+            _,
+        ) => no_overload(),
+        _ => untyped(operator),
     }
 }
 
+/// Upstream's words where the type on the left knows no such operator.
+fn untyped<T>(operator: &str) -> Result<T> {
+    Err(Error::failed(format!("no such overload: {operator}")))
+}
+
 /// `+`, `-`, `*`, `/`, `%`.
-pub(super) fn arithmetic(operator: char, a: &Value, b: &Value) -> Result<Value> {
+pub(super) fn arithmetic(operator: &str, a: &Value, b: &Value) -> Result<Value> {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => int(operator, *a, *b),
         (Value::Uint(a), Value::Uint(b)) => uint(operator, *a, *b),
         (Value::Double(a), Value::Double(b)) => match operator {
-            '+' => Ok(Value::Double(a + b)),
-            '-' => Ok(Value::Double(a - b)),
-            '*' => Ok(Value::Double(a * b)),
-            '/' => Ok(Value::Double(a / b)),
-            _ => no_overload(),
+            op::ADD => Ok(Value::Double(a + b)),
+            op::SUBSTRACT => Ok(Value::Double(a - b)),
+            op::MULTIPLY => Ok(Value::Double(a * b)),
+            op::DIVIDE => Ok(Value::Double(a / b)),
+            _ => untyped(operator),
         },
-        (Value::String(a), Value::String(b)) if operator == '+' => Ok(Value::String(format!("{a}{b}").into())),
-        (Value::Bytes(a), Value::Bytes(b)) if operator == '+' => Ok(Value::Bytes([&**a, &**b].concat().into())),
-        (Value::List(a), Value::List(b)) if operator == '+' => Ok(Value::list(a.iter().chain(b.iter()).cloned())),
-        _ => no_overload(),
+        (Value::String(a), Value::String(b)) if operator == op::ADD => Ok(Value::String(format!("{a}{b}").into())),
+        (Value::Bytes(a), Value::Bytes(b)) if operator == op::ADD => Ok(Value::Bytes([&**a, &**b].concat().into())),
+        (Value::List(a), Value::List(b)) if operator == op::ADD => Ok(Value::list(a.iter().chain(b.iter()).cloned())),
+        (Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_), _) => no_overload(),
+        (Value::Bytes(_) | Value::List(_), _) if operator == op::ADD => no_overload(),
+        _ => untyped(operator),
     }
 }
 
-fn int(operator: char, a: i64, b: i64) -> Result<Value> {
+fn int(operator: &str, a: i64, b: i64) -> Result<Value> {
     let result = match operator {
-        '+' => a.checked_add(b),
-        '-' => a.checked_sub(b),
-        '*' => a.checked_mul(b),
-        '/' if b == 0 => return Err(Error::failed("division by zero")),
-        '%' if b == 0 => return Err(Error::failed("modulus by zero")),
-        '/' => a.checked_div(b),
+        op::ADD => a.checked_add(b),
+        op::SUBSTRACT => a.checked_sub(b),
+        op::MULTIPLY => a.checked_mul(b),
+        op::DIVIDE if b == 0 => return Err(Error::failed("division by zero")),
+        op::MODULO if b == 0 => return Err(Error::failed("modulus by zero")),
+        op::DIVIDE => a.checked_div(b),
         _ => a.checked_rem(b),
     };
     result.map(Value::Int).ok_or_else(|| Error::failed("integer overflow"))
 }
 
-fn uint(operator: char, a: u64, b: u64) -> Result<Value> {
+fn uint(operator: &str, a: u64, b: u64) -> Result<Value> {
     let result = match operator {
-        '+' => a.checked_add(b),
-        '-' => a.checked_sub(b),
-        '*' => a.checked_mul(b),
-        '/' if b == 0 => return Err(Error::failed("division by zero")),
-        '%' if b == 0 => return Err(Error::failed("modulus by zero")),
-        '/' => a.checked_div(b),
+        op::ADD => a.checked_add(b),
+        op::SUBSTRACT => a.checked_sub(b),
+        op::MULTIPLY => a.checked_mul(b),
+        op::DIVIDE if b == 0 => return Err(Error::failed("division by zero")),
+        op::MODULO if b == 0 => return Err(Error::failed("modulus by zero")),
+        op::DIVIDE => a.checked_div(b),
         _ => a.checked_rem(b),
     };
     result.map(Value::Uint).ok_or_else(|| Error::failed("unsigned integer overflow"))
@@ -147,6 +159,7 @@ pub(super) fn negate(a: &Value) -> Result<Value> {
     match a {
         Value::Int(i) => i.checked_neg().map(Value::Int).ok_or_else(|| Error::failed("integer overflow")),
         Value::Double(d) => Ok(Value::Double(-d)),
-        _ => no_overload(),
+        Value::Bool(_) | Value::String(_) => no_overload(),
+        _ => untyped(op::NEGATE),
     }
 }

@@ -9,8 +9,22 @@ use super::{Error, Result};
 
 /// What strings have.
 pub(super) const NAMES: &[&str] = &[
-    "contains", "startsWith", "endsWith", "matches", "find", "findAll", "charAt", "indexOf", "lastIndexOf", "join",
-    "lowerAscii", "upperAscii", "replace", "split", "substring", "trim",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "matches",
+    "find",
+    "findAll",
+    "charAt",
+    "indexOf",
+    "lastIndexOf",
+    "join",
+    "lowerAscii",
+    "upperAscii",
+    "replace",
+    "split",
+    "substring",
+    "trim",
 ];
 
 pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Value]) -> Result<Value> {
@@ -23,6 +37,7 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
         ("endsWith", Value::String(s), [Value::String(part)]) => Ok(Value::Bool(s.ends_with(&**part))),
         ("matches", _, [pattern]) => matches(run, target, pattern),
         ("contains" | "startsWith" | "endsWith" | "matches", _, _) => no_overload(),
+        ("find" | "findAll", _, _) if !matches!(target, Value::String(_)) => no_overload(),
         ("find", Value::String(s), [Value::String(pattern)]) => {
             let regex = compile(run, s, pattern)?;
             text(regex.find(s).map_or("", |m| m.as_str()).to_owned())
@@ -52,9 +67,7 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
         },
         ("substring", Value::String(s), [Value::Int(from), Value::Int(to)]) => {
             if from > to {
-                return Err(Error::failed(format!(
-                    "invalid substring range. start: {from}, end: {to}"
-                )));
+                return Err(Error::failed(format!("invalid substring range. start: {from}, end: {to}")));
             }
             match (position(s, *from), position(s, *to)) {
                 (Some(from), Some(to)) => text(s.get(from..to).unwrap_or_default().to_owned()),
@@ -83,14 +96,24 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
                 _ => return no_overload_of(name, &[target]),
             };
             run.charge(l.len() as u64 * (by.len() as u64 / 8 + 1) + target.size())?;
-            let parts: Option<Vec<&str>> = l.iter().map(|v| if let Value::String(s) = v { Some(&**s) } else { None }).collect();
+            let parts: Option<Vec<&str>> =
+                l.iter().map(|v| if let Value::String(s) = v { Some(&**s) } else { None }).collect();
             match parts {
                 Some(parts) => text(parts.join(by)),
-                None => no_overload(),
+                None => Err(Error::unsupported("join() of values that are no strings")),
             }
         }
-        ("indexOf" | "lastIndexOf" | "replace" | "split" | "substring" | "charAt", Value::String(_), [_, _, ..]) => {
-            unknown(&format!("{name} with {} arguments", args.len()))
+        ("replace", Value::String(s), [Value::String(from), Value::String(to), Value::Int(n)]) => {
+            run.charge((s.matches(&**from).count() as u64 + 1) * (to.len() as u64 + 8) / 8)?;
+            text(s.replacen(&**from, to, usize::try_from(*n).unwrap_or(usize::MAX)))
+        }
+        ("split", Value::String(s), [Value::String(by), Value::Int(n)]) if !by.is_empty() => {
+            run.charge(s.len() as u64 + 1)?;
+            let n = usize::try_from(*n).unwrap_or(usize::MAX);
+            Ok(Value::list(s.splitn(n, &**by).map(Value::string)))
+        }
+        ("indexOf" | "lastIndexOf" | "split", Value::String(_), [Value::String(_), Value::Int(_)]) => {
+            unknown(&format!("{name} with a number"))
         }
         _ => {
             let all: Vec<&Value> = [target].into_iter().chain(args).collect();

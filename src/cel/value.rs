@@ -19,12 +19,22 @@ pub enum Value {
     Bytes(Arc<[u8]>),
     List(Arc<[Value]>),
     Map(Arc<Map>),
-    /// Kubernetes' quantity, and whether it is kept as an integer, as one is that was written without a fraction:
-    /// upstream's `asInteger` takes no other.
-    Quantity(Quantity, bool),
+    Quantity(Quantity, Kept),
     Semver(Arc<semver::Version>),
     Optional(Option<Arc<Value>>),
     Type(&'static str),
+}
+
+/// How upstream keeps a quantity, which shows in answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// As an integer, as one is that was written without a fraction: `asInteger` takes no other.
+    pub integer: bool,
+    /// As a number with a fraction of powers of two, such as `1.5Gi`: arithmetic on it changes the quantity itself up to
+    /// 1.36, so that what comes of it hangs on what came before.
+    pub binary_fraction: bool,
+    /// As a result of `add` or `sub`, which on the right of `==` cannot be compared.
+    pub computed: bool,
 }
 
 /// A map. Of two entries with one key the first counts.
@@ -102,7 +112,7 @@ impl Value {
             (Self::String(a), Self::String(b)) => a == b,
             (Self::Bytes(a), Self::Bytes(b)) => a == b,
             (Self::Type(a), Self::Type(b)) => a == b,
-            (Self::Quantity(a, _), Self::Quantity(b, _)) => a == b,
+            (Self::Quantity(a, _), Self::Quantity(b, Kept { computed: false, .. })) => a == b,
             (Self::Semver(a), Self::Semver(b)) => a.cmp_precedence(b).is_eq(),
             (Self::Quantity(..) | Self::Semver(_), _) => return Err(Error::failed("no such overload")),
             (Self::List(a), Self::List(b)) => {

@@ -1,0 +1,3 @@
+mod old;
+pub mod selectors;
+pub use old::*;
