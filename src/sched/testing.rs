@@ -15,6 +15,11 @@ pub fn cluster(objects: &[Value]) -> Snapshot {
     testing::cluster().all(objects.iter().cloned()).snapshot()
 }
 
+/// The snapshot of some objects, judged as of a version where no node says otherwise.
+pub fn cluster_of(objects: &[Value], version: &str) -> Snapshot {
+    testing::cluster().version(version).all(objects.iter().cloned()).snapshot()
+}
+
 /// A node with 4 cpu, 8Gi and 10 pod slots, merged with `more`.
 pub fn node(name: &str, more: Value) -> Value {
     testing::node(name).allocatable("pods", "10").with(more).json()

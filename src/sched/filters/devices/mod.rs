@@ -1,3 +1,12 @@
+pub mod capacity;
+pub mod constraint;
+pub mod counters;
+pub mod features;
+pub mod inventory;
 mod old;
+pub mod pools;
+pub mod request;
+pub mod search;
 pub mod selectors;
+pub mod taken;
 pub use old::*;
