@@ -1,45 +1,38 @@
 //! Walks an expression. Mirrors cel-go's interpreter: `&&` and `||` take the side that decides although the other fails,
 //! every other operation fails with its first failing part.
 
+use super::error::{Error, Result, Steps};
+use super::macros::{self, Evaluate};
 use super::value::{Map, Value};
-use super::{Error, Result, functions, operators};
+use super::{functions, operators};
 use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, SelectExpr,
     operators as op,
 };
 use std::sync::Arc;
 
+/// The value of an expression, with the variables that `root` knows.
+pub(super) fn value_of<'a>(
+    e: &'a IdedExpr,
+    root: &'a dyn Fn(&str) -> Option<Value>,
+    left: &'a mut u64,
+) -> Result<Value> {
+    let mut run = Run { root, variables: Vec::new(), steps: Steps::new(left) };
+    let value = run.eval(e);
+    run.steps.stumbled.map_or(value, |what| Err(Error::Unsupported(what)))
+}
+
 /// One evaluation.
-pub(super) struct Run<'a> {
+struct Run<'a> {
     root: &'a dyn Fn(&str) -> Option<Value>,
     /// Variables of macros, the innermost last. That of an accumulator may be a failure which a later step mends.
     variables: Vec<(&'a str, Result<Value>)>,
-    steps: &'a mut u64,
-    /// Something that upstream's runtime stumbles over: no other part of the expression makes up for it.
-    pub(super) stumbled: Option<String>,
+    steps: Steps<'a>,
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn new(root: &'a dyn Fn(&str) -> Option<Value>, steps: &'a mut u64) -> Self {
-        Self { root, variables: Vec::new(), steps, stumbled: None }
-    }
-
-    /// Takes steps, or gives up.
-    pub(super) fn charge(&mut self, n: u64) -> Result<()> {
-        match self.steps.checked_sub(n) {
-            Some(left) => {
-                *self.steps = left;
-                Ok(())
-            }
-            None => {
-                *self.steps = 0;
-                Err(Error::TooCostly)
-            }
-        }
-    }
-
-    pub(super) fn eval(&mut self, e: &'a IdedExpr) -> Result<Value> {
-        self.charge(1)?;
+impl<'a> Evaluate<'a> for Run<'a> {
+    fn eval(&mut self, e: &'a IdedExpr) -> Result<Value> {
+        self.steps.charge(1)?;
         match &e.expr {
             Expr::Literal(l) => literal(l),
             Expr::Ident(name) => self.variable(name),
@@ -53,28 +46,45 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Evaluates with a variable set.
-    pub(super) fn with(&mut self, name: &'a str, value: Result<Value>, e: &'a IdedExpr) -> Result<Value> {
-        self.variables.push((name, value));
-        let result = self.eval(e);
-        self.variables.pop();
-        result
-    }
-
-    /// Evaluates with two variables set; one without a name is none.
-    pub(super) fn with_both(&mut self, a: (&'a str, Value), b: (&'a str, Value), e: &'a IdedExpr) -> Result<Value> {
+    fn eval_with(&mut self, variables: &[(&'a str, Result<Value>)], e: &'a IdedExpr) -> Result<Value> {
         let before = self.variables.len();
-        for (name, value) in [a, b] {
-            if !name.is_empty() {
-                self.variables.push((name, Ok(value)));
-            }
-        }
+        self.variables.extend(variables.iter().filter(|(name, _)| !name.is_empty()).cloned());
         let result = self.eval(e);
         self.variables.truncate(before);
         result
     }
 
-    pub(super) fn is_variable(&self, name: &str) -> bool {
+    fn pairs(&mut self, range: &Value) -> Result<Vec<(Value, Option<Value>)>> {
+        match range {
+            Value::List(l) => {
+                self.steps.charge(l.len() as u64)?;
+                let indices = (0i64..).map(Value::Int);
+                Ok(indices.zip(l.iter().cloned().map(Some)).collect())
+            }
+            Value::Map(m) => Ok(m.entries.iter().map(|(k, _)| (k.clone(), None)).collect()),
+            other => {
+                let go = match other {
+                    Value::Bool(_) => "types.Bool",
+                    Value::Int(_) => "types.Int",
+                    Value::Uint(_) => "types.Uint",
+                    Value::Double(_) => "types.Double",
+                    Value::String(_) => "types.String",
+                    Value::Bytes(_) => "types.Bytes",
+                    Value::Null => "types.Null",
+                    _ => return Err(Error::unsupported(format!("a loop over a {}", other.type_name()))),
+                };
+                Err(Error::failed(format!("got '{go}', expected iterable type")))
+            }
+        }
+    }
+
+    fn steps(&mut self) -> &mut Steps<'a> {
+        &mut self.steps
+    }
+}
+
+impl<'a> Run<'a> {
+    fn is_variable(&self, name: &str) -> bool {
         self.variables.iter().any(|(n, _)| *n == name) || (self.root)(name).is_some()
     }
 
@@ -114,8 +124,60 @@ impl<'a> Run<'a> {
                 let (operand, field) = (self.eval(operand)?, self.eval(field)?);
                 operators::optional_index(&operand, &field)
             }
-            (name, args, target) => functions::call(self, name, target, args),
+            (name, args, None) => {
+                let args = self.values(args)?;
+                functions::global(&mut self.steps, name, &args)
+            }
+            (name, args, Some(target)) => self.call_on(name, target, args),
         }
+    }
+
+    /// Calls a function of a value, or of a library.
+    fn call_on(&mut self, name: &'a str, target: &'a IdedExpr, args: &'a [IdedExpr]) -> Result<Value> {
+        // `sets.contains(a, b)` and its like look as if `sets` were a value.
+        if let Expr::Ident(library) = &target.expr
+            && !self.is_variable(library)
+        {
+            if library == "cel" && name == "bind" {
+                return macros::bind(self, args);
+            }
+            let args = self.values(args)?;
+            return functions::of_library(&mut self.steps, library, name, &args);
+        }
+        match (name, args) {
+            ("optMap" | "optFlatMap", [variable, then]) => {
+                return macros::optional_map(self, name, target, variable, then);
+            }
+            ("all" | "exists" | "existsOne" | "exists_one" | "transformList", [first, .., _])
+                if matches!(first.expr, Expr::Ident(_)) =>
+            {
+                return macros::with_two_variables(self, name, target, args);
+            }
+            _ => {}
+        }
+        let target = match self.eval(target) {
+            // Upstream does not look whether its list failed, and its runtime may panic over that.
+            Err(e @ Error::Failed(_)) if matches!(name, "sort" | "distinct") => {
+                self.steps.stumbled = Some(format!("{name}() of a list that fails"));
+                return Err(e);
+            }
+            other => other?,
+        };
+        if let ("or" | "orValue", Value::Optional(value), [other]) = (name, &target, args) {
+            return match (value, name) {
+                (Some(_), "or") => Ok(target),
+                (Some(value), _) => Ok((**value).clone()),
+                (None, _) => self.eval(other),
+            };
+        }
+        let args = self.values(args)?;
+        functions::member(&mut self.steps, name, &target, &args)
+    }
+
+    /// The values of all parts; upstream looks at failures only then, and takes the first.
+    fn values(&mut self, args: &'a [IdedExpr]) -> Result<Vec<Value>> {
+        let values: Vec<Result<Value>> = args.iter().map(|a| self.eval(a)).collect();
+        values.into_iter().collect()
     }
 
     /// `&&` (`decisive` false) and `||` (true).
@@ -170,7 +232,7 @@ impl<'a> Run<'a> {
                 return Err(Error::unsupported("a message"));
             };
             let (key, value) = (self.eval(&entry.key)?, self.eval(&entry.value)?);
-            self.charge(map.entries.len() as u64)?;
+            self.steps.charge(map.entries.len() as u64)?;
             if map.entry(&key).is_some() {
                 return Err(Error::failed(format!("Failed with repeated key: {}", key.printed())));
             }
@@ -193,52 +255,25 @@ impl<'a> Run<'a> {
         let elements = self.elements(&range)?;
         let mut accumulator = self.eval(&c.accu_init);
         for element in elements {
-            self.charge(1)?;
-            match self.with(&c.accu_var, accumulator.clone(), &c.loop_cond)? {
+            self.steps.charge(1)?;
+            match self.eval_with(&[(&c.accu_var, accumulator.clone())], &c.loop_cond)? {
                 Value::Bool(true) => {}
                 _ => break,
             }
-            self.variables.push((&c.accu_var, accumulator));
-            accumulator = self.with(&c.iter_var, Ok(element), &c.loop_step);
-            self.variables.pop();
+            accumulator = self.eval_with(&[(&c.accu_var, accumulator), (&c.iter_var, Ok(element))], &c.loop_step);
             match &accumulator {
                 Err(Error::TooCostly) => return accumulator,
                 // Lists are made anew for each element that is added.
-                Ok(Value::List(l)) => self.charge(l.len() as u64)?,
+                Ok(Value::List(l)) => self.steps.charge(l.len() as u64)?,
                 _ => {}
             }
         }
-        self.with(&c.accu_var, accumulator, &c.result)
+        self.eval_with(&[(&c.accu_var, accumulator)], &c.result)
     }
 
     /// What a loop over a value goes through: the elements of a list, the keys of a map.
     fn elements(&mut self, range: &Value) -> Result<Vec<Value>> {
         Ok(self.pairs(range)?.into_iter().map(|(key, value)| value.unwrap_or(key)).collect())
-    }
-
-    /// The same with two variables: index and element of a list (with the element apart), key and value of a map.
-    pub(super) fn pairs(&mut self, range: &Value) -> Result<Vec<(Value, Option<Value>)>> {
-        match range {
-            Value::List(l) => {
-                self.charge(l.len() as u64)?;
-                let indices = (0i64..).map(Value::Int);
-                Ok(indices.zip(l.iter().cloned().map(Some)).collect())
-            }
-            Value::Map(m) => Ok(m.entries.iter().map(|(k, _)| (k.clone(), None)).collect()),
-            other => {
-                let go = match other {
-                    Value::Bool(_) => "types.Bool",
-                    Value::Int(_) => "types.Int",
-                    Value::Uint(_) => "types.Uint",
-                    Value::Double(_) => "types.Double",
-                    Value::String(_) => "types.String",
-                    Value::Bytes(_) => "types.Bytes",
-                    Value::Null => "types.Null",
-                    _ => return Err(Error::unsupported(format!("a loop over a {}", other.type_name()))),
-                };
-                Err(Error::failed(format!("got '{go}', expected iterable type")))
-            }
-        }
     }
 }
 

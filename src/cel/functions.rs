@@ -1,10 +1,10 @@
-//! Which function a call means, by its name. Arguments are evaluated in order; the first that fails is the result.
+//! Which function a call means, by its name and by what it is called with.
 
-use super::eval::Run;
-use super::operators::{self, no_overload};
+use super::error::{Error, Result, Steps};
+use super::operators::{self, no_overload, no_overload_of, unknown};
 use super::value::Value;
-use super::{Error, Result, kubernetes, lists, strings};
-use cel::common::ast::{Expr, IdedExpr, operators as op};
+use super::{kubernetes, lists, strings};
+use cel::common::ast::operators as op;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -12,77 +12,13 @@ use std::sync::Arc;
 pub(super) const TYPES: &[&str] =
     &["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type", "optional_type"];
 
-/// Calls a function.
-pub(super) fn call<'a>(
-    run: &mut Run<'a>,
-    name: &'a str,
-    target: Option<&'a IdedExpr>,
-    args: &'a [IdedExpr],
-) -> Result<Value> {
-    let Some(target) = target else {
-        let args = values(run, args)?;
-        return global(run, name, &args);
-    };
-    // `sets.contains(a, b)` and its like look as if `sets` were a value.
-    if let Expr::Ident(library) = &target.expr
-        && !run.is_variable(library)
-    {
-        if library == "cel" && name == "bind" {
-            return bind(run, args);
-        }
-        let args = values(run, args)?;
-        return of_library(run, library, name, &args);
-    }
-    match (name, args) {
-        ("optMap" | "optFlatMap", [variable, then]) => return optional_map(run, name, target, variable, then),
-        ("all" | "exists" | "existsOne" | "exists_one" | "transformList", [first, .., _])
-            if matches!(first.expr, Expr::Ident(_)) =>
-        {
-            return with_two_variables(run, name, target, args);
-        }
-        _ => {}
-    }
-    let target = match run.eval(target) {
-        // Upstream does not look whether its list failed, and its runtime may panic over that.
-        Err(e @ Error::Failed(_)) if matches!(name, "sort" | "distinct") => {
-            run.stumbled = Some(format!("{name}() of a list that fails"));
-            return Err(e);
-        }
-        other => other?,
-    };
-    if let ("or" | "orValue", Value::Optional(value), [other]) = (name, &target, args) {
-        return match (value, name) {
-            (Some(_), "or") => Ok(target),
-            (Some(value), _) => Ok((**value).clone()),
-            (None, _) => run.eval(other),
-        };
-    }
-    let args = values(run, args)?;
-    member(run, name, &target, &args)
-}
-
-fn values<'a>(run: &mut Run<'a>, args: &'a [IdedExpr]) -> Result<Vec<Value>> {
-    let values: Vec<Result<Value>> = args.iter().map(|a| run.eval(a)).collect();
-    values.into_iter().collect()
-}
-
-/// Upstream's words where a function of a library does not take such values.
-pub(super) fn no_overload_of<T>(name: &str, values: &[&Value]) -> Result<T> {
-    let types: Vec<&str> = values.iter().map(|v| v.type_name()).collect();
-    Err(Error::failed(format!("no such overload: {name}({})", types.join(", "))))
-}
-
-/// A function that is not evaluated here.
-pub(super) fn unknown<T>(name: &str) -> Result<T> {
-    Err(Error::unsupported(format!("the function {name}()")))
-}
-
-fn global(run: &mut Run<'_>, name: &str, args: &[Value]) -> Result<Value> {
+/// A function without a target, or an operator.
+pub(super) fn global(steps: &mut Steps<'_>, name: &str, args: &[Value]) -> Result<Value> {
     match (name, args) {
         (op::EQUALS | op::NOT_EQUALS | op::IN, [a, b]) => {
-            run.charge(a.size().min(b.size()) + if name == op::IN { b.size() } else { 0 })?;
+            steps.charge(a.size().min(b.size()) + if name == op::IN { b.size() } else { 0 })?;
             if name == op::IN && matches!((a, b), (Value::Semver(_), Value::List(_))) {
-                run.stumbled = Some("a version looked for in a list".to_owned());
+                steps.stumbled = Some("a version looked for in a list".to_owned());
             }
             Ok(Value::Bool(match name {
                 op::IN => operators::contains(b, a)?,
@@ -101,7 +37,7 @@ fn global(run: &mut Run<'_>, name: &str, args: &[Value]) -> Result<Value> {
             }))
         }
         (op::ADD | op::SUBSTRACT | op::MULTIPLY | op::DIVIDE | op::MODULO, [a, b]) => {
-            run.charge(a.size() + b.size())?;
+            steps.charge(a.size() + b.size())?;
             operators::arithmetic(name, a, b)
         }
         (op::NEGATE, [a]) => operators::negate(a),
@@ -113,19 +49,20 @@ fn global(run: &mut Run<'_>, name: &str, args: &[Value]) -> Result<Value> {
         ("type", [a]) => Ok(Value::Type(a.type_name())),
         ("dyn", [a]) => Ok(a.clone()),
         ("int" | "uint" | "double" | "string" | "bool" | "bytes", [a]) => convert(name, a),
-        ("matches", [text, pattern]) => strings::matches(run, text, pattern),
+        ("matches", [text, pattern]) => strings::matches(steps, text, pattern),
         ("quantity" | "isQuantity" | "semver" | "isSemver" | "sign", _) => kubernetes::global(name, args),
         _ => unknown(name),
     }
 }
 
-fn of_library(run: &mut Run<'_>, library: &str, name: &str, args: &[Value]) -> Result<Value> {
+/// A function of a library: `sets.contains(a, b)`.
+pub(super) fn of_library(steps: &mut Steps<'_>, library: &str, name: &str, args: &[Value]) -> Result<Value> {
     match (library, name, args) {
         ("optional", "of", [v]) => Ok(Value::Optional(Some(Arc::new(v.clone())))),
         ("optional", "none", []) => Ok(Value::Optional(None)),
         ("optional", "ofNonZeroValue", [v]) => Ok(Value::Optional((!is_zero(v)).then(|| Arc::new(v.clone())))),
-        ("sets", _, [Value::List(a), Value::List(b)]) => lists::sets(run, name, a, b),
-        ("lists", "range", [Value::Int(n)]) => lists::range(run, *n),
+        ("sets", _, [Value::List(a), Value::List(b)]) => lists::sets(steps, name, a, b),
+        ("lists", "range", [Value::Int(n)]) => lists::range(steps, *n),
         _ => unknown(&format!("{library}.{name}")),
     }
 }
@@ -146,7 +83,8 @@ fn is_zero(v: &Value) -> bool {
     }
 }
 
-fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Value]) -> Result<Value> {
+/// A function of a value.
+pub(super) fn member(steps: &mut Steps<'_>, name: &str, target: &Value, args: &[Value]) -> Result<Value> {
     match (name, target, args) {
         ("hasValue", Value::Optional(v), []) => Ok(Value::Bool(v.is_some())),
         ("value", Value::Optional(v), []) => {
@@ -158,10 +96,10 @@ fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Value]) -> Resu
         }
         ("hasValue" | "value", _, []) => no_overload_of(name, &[target]),
         ("indexOf" | "lastIndexOf" | "reverse" | "includes", Value::List(_), _) => {
-            lists::member(run, name, target, args)
+            lists::member(steps, name, target, args)
         }
-        _ if strings::NAMES.contains(&name) => strings::member(run, name, target, args),
-        _ if lists::NAMES.contains(&name) => lists::member(run, name, target, args),
+        _ if strings::NAMES.contains(&name) => strings::member(steps, name, target, args),
+        _ if lists::NAMES.contains(&name) => lists::member(steps, name, target, args),
         _ if kubernetes::NAMES.contains(&name) => kubernetes::member(name, target, args),
         _ => unknown(name),
     }
@@ -218,99 +156,4 @@ fn convert(to: &str, a: &Value) -> Result<Value> {
         },
         _ => return no_overload_of(to, &[a]),
     })
-}
-
-/// `cel.bind(name, value, expression)`.
-fn bind<'a>(run: &mut Run<'a>, args: &'a [IdedExpr]) -> Result<Value> {
-    let [IdedExpr { expr: Expr::Ident(name), .. }, value, then] = args else { return unknown("cel.bind") };
-    let value = run.eval(value);
-    if let Err(Error::TooCostly) = value {
-        return value;
-    }
-    run.with(name, value, then)
-}
-
-fn optional_map<'a>(
-    run: &mut Run<'a>,
-    name: &str,
-    target: &'a IdedExpr,
-    variable: &'a IdedExpr,
-    then: &'a IdedExpr,
-) -> Result<Value> {
-    let Expr::Ident(variable) = &variable.expr else { return unknown(name) };
-    match run.eval(target)? {
-        Value::Optional(None) => Ok(Value::Optional(None)),
-        Value::Optional(Some(value)) => {
-            let mapped = run.with(variable, Ok((*value).clone()), then)?;
-            Ok(if name == "optMap" { Value::Optional(Some(Arc::new(mapped))) } else { mapped })
-        }
-        _ => no_overload(),
-    }
-}
-
-/// Macros with two variables, and `existsOne` with one of them. Mirrors `ext/comprehensions.go`.
-fn with_two_variables<'a>(
-    run: &mut Run<'a>,
-    name: &'a str,
-    range: &'a IdedExpr,
-    args: &'a [IdedExpr],
-) -> Result<Value> {
-    let (first, second, filter, body) = match args {
-        [first, body] => (first, None, None, body),
-        [first, second, body] => (first, Some(second), None, body),
-        [first, second, filter, body] if name == "transformList" => (first, Some(second), Some(filter), body),
-        _ => return unknown(name),
-    };
-    let name_of = |e: &'a IdedExpr| match &e.expr {
-        Expr::Ident(name) => Some(name.as_str()),
-        _ => None,
-    };
-    let (Some(first), Some(second)) = (name_of(first), second.map_or(Some(""), name_of)) else { return unknown(name) };
-    if second.is_empty() && name == "transformList" {
-        return unknown(name);
-    }
-    let range = run.eval(range)?;
-    let mut found: Vec<Value> = Vec::new();
-    let mut failed = None;
-    for (key, value) in run.pairs(&range)? {
-        run.charge(1)?;
-        let (one, two) = match (value, &range) {
-            (Some(element), _) if second.is_empty() => (element, Value::Null),
-            (Some(element), _) => (key, element),
-            (None, Value::Map(m)) => {
-                let value = m.entry(&key).cloned().unwrap_or(Value::Null);
-                (key, value)
-            }
-            (None, _) => (key, Value::Null),
-        };
-        let mut judge = |e: &'a IdedExpr| run.with_both((first, one.clone()), (second, two.clone()), e);
-        if let Some(filter) = filter {
-            match judge(filter)? {
-                Value::Bool(true) => {}
-                Value::Bool(false) => continue,
-                _ => return no_overload(),
-            }
-        }
-        let result = judge(body);
-        match (name, result) {
-            (_, Err(Error::TooCostly)) => return Err(Error::TooCostly),
-            ("transformList", result) => found.push(result?),
-            ("all", Ok(Value::Bool(false))) => return Ok(Value::Bool(false)),
-            ("exists", Ok(Value::Bool(true))) => return Ok(Value::Bool(true)),
-            ("all" | "exists", Ok(Value::Bool(_))) => {}
-            ("all" | "exists", Ok(_)) => failed = failed.or(Some(Error::failed("no such overload"))),
-            ("all" | "exists", Err(e)) => failed = failed.or(Some(e)),
-            (_, Ok(Value::Bool(true))) => found.push(Value::Bool(true)),
-            (_, Ok(Value::Bool(false))) => {}
-            (_, Ok(_)) => return no_overload(),
-            (_, Err(e)) => return Err(e),
-        }
-    }
-    match (name, failed) {
-        (_, Some(e)) => Err(e),
-        ("all", None) => Ok(Value::Bool(true)),
-        ("exists", None) => Ok(Value::Bool(false)),
-        ("transformList", None) => Ok(Value::list(found)),
-        _ => Ok(Value::Bool(found.len() == 1)),
-    }
 }

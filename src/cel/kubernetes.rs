@@ -1,9 +1,8 @@
 //! Kubernetes' own types: quantities and semantic versions. Mirrors `apiserver/pkg/cel/library/{quantity,semverlib}.go`.
 
-use super::functions::{no_overload_of, unknown};
-use super::operators::no_overload;
+use super::error::{Error, Result};
+use super::operators::{no_overload, no_overload_of, unknown};
 use super::value::{Kept, Value};
-use super::{Error, Result};
 use crate::snapshot::quantity::Quantity;
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -1,10 +1,8 @@
 //! Functions of lists and sets. Mirrors `ext/{lists,sets}.go` and Kubernetes' `library/lists.go`.
 
-use super::eval::Run;
-use super::functions::{no_overload_of, unknown};
-use super::operators::{self, no_overload};
+use super::error::{Error, Result, Steps};
+use super::operators::{self, no_overload, no_overload_of, unknown};
 use super::value::Value;
-use super::{Error, Result};
 use cel::common::ast::operators as op;
 use std::cmp::Ordering;
 
@@ -12,8 +10,8 @@ use std::cmp::Ordering;
 pub(super) const NAMES: &[&str] =
     &["isSorted", "sum", "min", "max", "sort", "distinct", "flatten", "reverse", "slice", "includes"];
 
-pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Value]) -> Result<Value> {
-    run.charge(target.size())?;
+pub(super) fn member(steps: &mut Steps<'_>, name: &str, target: &Value, args: &[Value]) -> Result<Value> {
+    steps.charge(target.size())?;
     if name == "includes" {
         return includes(target, args);
     }
@@ -73,9 +71,9 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
         }
         ("distinct", []) => {
             if l.iter().any(|v| matches!(v, Value::Semver(_) | Value::Quantity(..))) {
-                run.stumbled = Some("distinct() of such a list".to_owned());
+                steps.stumbled = Some("distinct() of such a list".to_owned());
             }
-            run.charge((l.len() as u64).saturating_mul(l.len() as u64))?;
+            steps.charge((l.len() as u64).saturating_mul(l.len() as u64))?;
             let mut distinct: Vec<Value> = Vec::new();
             for v in l.iter() {
                 if !distinct.iter().any(|d| same(v, d)) {
@@ -123,13 +121,13 @@ fn includes(target: &Value, args: &[Value]) -> Result<Value> {
     }
 }
 
-pub(super) fn range(run: &mut Run<'_>, n: i64) -> Result<Value> {
-    run.charge(u64::try_from(n).unwrap_or_default())?;
+pub(super) fn range(steps: &mut Steps<'_>, n: i64) -> Result<Value> {
+    steps.charge(u64::try_from(n).unwrap_or_default())?;
     Ok(Value::list((0..n).map(Value::Int)))
 }
 
-pub(super) fn sets(run: &mut Run<'_>, name: &str, a: &[Value], b: &[Value]) -> Result<Value> {
-    run.charge((a.len() as u64).saturating_mul(b.len() as u64))?;
+pub(super) fn sets(steps: &mut Steps<'_>, name: &str, a: &[Value], b: &[Value]) -> Result<Value> {
+    steps.charge((a.len() as u64).saturating_mul(b.len() as u64))?;
     let has = |l: &[Value], v: &Value| l.iter().any(|e| same(v, e));
     Ok(Value::Bool(match name {
         "contains" => b.iter().all(|v| has(a, v)),

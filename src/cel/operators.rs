@@ -1,8 +1,8 @@
 //! Operators: arithmetic, comparison, fields and indices. Mirrors the traits of `cel-go/common/types` and
 //! `interpreter/attributes.go`.
 
+use super::error::{Error, Result};
 use super::value::{Value, compare_numbers};
-use super::{Error, Result};
 use cel::common::ast::operators as op;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -162,4 +162,15 @@ pub(super) fn negate(a: &Value) -> Result<Value> {
         Value::Bool(_) | Value::String(_) => no_overload(),
         _ => untyped(op::NEGATE),
     }
+}
+
+/// Upstream's words where a function of a library does not take such values.
+pub(super) fn no_overload_of<T>(name: &str, values: &[&Value]) -> Result<T> {
+    let types: Vec<&str> = values.iter().map(|v| v.type_name()).collect();
+    Err(Error::failed(format!("no such overload: {name}({})", types.join(", "))))
+}
+
+/// A function that is not evaluated here.
+pub(super) fn unknown<T>(name: &str) -> Result<T> {
+    Err(Error::unsupported(format!("the function {name}()")))
 }

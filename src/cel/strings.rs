@@ -1,11 +1,9 @@
 //! Functions of strings. Mirrors the standard ones, `ext/strings.go` (version 2) and Kubernetes' `library/regex.go`.
 //! Positions count characters.
 
-use super::eval::Run;
-use super::functions::{no_overload_of, unknown};
-use super::operators::no_overload;
+use super::error::{Error, Result, Steps};
+use super::operators::{no_overload, no_overload_of, unknown};
 use super::value::Value;
-use super::{Error, Result};
 
 /// What strings have.
 pub(super) const NAMES: &[&str] = &[
@@ -27,19 +25,19 @@ pub(super) const NAMES: &[&str] = &[
     "trim",
 ];
 
-pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Value]) -> Result<Value> {
-    run.charge(target.size())?;
+pub(super) fn member(steps: &mut Steps<'_>, name: &str, target: &Value, args: &[Value]) -> Result<Value> {
+    steps.charge(target.size())?;
     let text = |s: String| Ok(Value::String(s.into()));
     let out_of_range = |at: i64| Err(Error::failed(format!("index out of range: {at}")));
     match (name, target, args) {
         ("contains", Value::String(s), [Value::String(part)]) => Ok(Value::Bool(s.contains(&**part))),
         ("startsWith", Value::String(s), [Value::String(part)]) => Ok(Value::Bool(s.starts_with(&**part))),
         ("endsWith", Value::String(s), [Value::String(part)]) => Ok(Value::Bool(s.ends_with(&**part))),
-        ("matches", _, [pattern]) => matches(run, target, pattern),
+        ("matches", _, [pattern]) => matches(steps, target, pattern),
         ("contains" | "startsWith" | "endsWith" | "matches", _, _) => no_overload(),
         ("find" | "findAll", _, _) if !matches!(target, Value::String(_)) => no_overload(),
         ("find", Value::String(s), [Value::String(pattern)]) => {
-            let regex = compile(run, s, pattern)?;
+            let regex = compile(steps, s, pattern)?;
             text(regex.find(s).map_or("", |m| m.as_str()).to_owned())
         }
         ("findAll", Value::String(s), [Value::String(pattern), rest @ ..]) => {
@@ -48,7 +46,7 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
                 [Value::Int(n)] => usize::try_from(*n).unwrap_or(usize::MAX),
                 _ => return no_overload_of(name, &[target]),
             };
-            let regex = compile(run, s, pattern)?;
+            let regex = compile(steps, s, pattern)?;
             Ok(Value::list(regex.find_iter(s).take(limit).map(|m| Value::string(m.as_str()))))
         }
         ("lowerAscii", Value::String(s), []) => text(s.to_ascii_lowercase()),
@@ -78,11 +76,11 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
         ("indexOf", Value::String(s), [Value::String(part)]) => Ok(Value::Int(char_index(s, s.find(&**part)))),
         ("lastIndexOf", Value::String(s), [Value::String(part)]) => Ok(Value::Int(char_index(s, s.rfind(&**part)))),
         ("replace", Value::String(s), [Value::String(from), Value::String(to)]) => {
-            run.charge((s.matches(&**from).count() as u64 + 1) * (to.len() as u64 + 8) / 8)?;
+            steps.charge((s.matches(&**from).count() as u64 + 1) * (to.len() as u64 + 8) / 8)?;
             text(s.replace(&**from, to))
         }
         ("split", Value::String(s), [Value::String(by)]) => {
-            run.charge(s.len() as u64 + 1)?;
+            steps.charge(s.len() as u64 + 1)?;
             let parts: Vec<Value> = match &**by {
                 "" => s.chars().map(|c| Value::string(c.encode_utf8(&mut [0; 4]))).collect(),
                 by => s.split(by).map(Value::string).collect(),
@@ -95,7 +93,7 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
                 [Value::String(by)] => by,
                 _ => return no_overload_of(name, &[target]),
             };
-            run.charge(l.len() as u64 * (by.len() as u64 / 8 + 1) + target.size())?;
+            steps.charge(l.len() as u64 * (by.len() as u64 / 8 + 1) + target.size())?;
             let parts: Option<Vec<&str>> =
                 l.iter().map(|v| if let Value::String(s) = v { Some(&**s) } else { None }).collect();
             match parts {
@@ -104,11 +102,11 @@ pub(super) fn member(run: &mut Run<'_>, name: &str, target: &Value, args: &[Valu
             }
         }
         ("replace", Value::String(s), [Value::String(from), Value::String(to), Value::Int(n)]) => {
-            run.charge((s.matches(&**from).count() as u64 + 1) * (to.len() as u64 + 8) / 8)?;
+            steps.charge((s.matches(&**from).count() as u64 + 1) * (to.len() as u64 + 8) / 8)?;
             text(s.replacen(&**from, to, usize::try_from(*n).unwrap_or(usize::MAX)))
         }
         ("split", Value::String(s), [Value::String(by), Value::Int(n)]) if !by.is_empty() => {
-            run.charge(s.len() as u64 + 1)?;
+            steps.charge(s.len() as u64 + 1)?;
             let n = usize::try_from(*n).unwrap_or(usize::MAX);
             Ok(Value::list(s.splitn(n, &**by).map(Value::string)))
         }
@@ -134,18 +132,18 @@ fn char_index(s: &str, byte: Option<usize>) -> i64 {
 }
 
 /// Whether a part of the text matches an expression of RE2's syntax.
-pub(super) fn matches(run: &mut Run<'_>, text: &Value, pattern: &Value) -> Result<Value> {
+pub(super) fn matches(steps: &mut Steps<'_>, text: &Value, pattern: &Value) -> Result<Value> {
     let (Value::String(text), Value::String(pattern)) = (text, pattern) else { return no_overload() };
-    let regex = compile(run, text, pattern)?;
+    let regex = compile(steps, text, pattern)?;
     Ok(Value::Bool(regex.is_match(text)))
 }
 
 /// So large a compiled expression may be, in bytes.
 const REGEX_LIMIT: usize = 1 << 18;
 
-fn compile(run: &mut Run<'_>, text: &str, pattern: &str) -> Result<regex::Regex> {
+fn compile(steps: &mut Steps<'_>, text: &str, pattern: &str) -> Result<regex::Regex> {
     // Upstream's cost of a match, times what a compilation costs here.
-    run.charge((text.len() as u64 / 8 + 1) * (pattern.len() as u64 / 4 + 1) + 100)?;
+    steps.charge((text.len() as u64 / 8 + 1) * (pattern.len() as u64 / 4 + 1) + 100)?;
     // RE2's classes are those of ASCII.
     if !text.is_ascii() && (pattern.contains('\\') || pattern.contains("(?i")) {
         return Err(Error::unsupported("a regular expression on text beyond ASCII"));

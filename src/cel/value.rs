@@ -1,6 +1,6 @@
 //! Values of expressions. Mirrors `cel-go/common/types`.
 
-use super::{Error, Result};
+use super::error::{Error, Result};
 use crate::snapshot::quantity::Quantity;
 use std::cmp::Ordering;
 use std::fmt::Write;

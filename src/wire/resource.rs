@@ -1,7 +1,7 @@
 //! resource.k8s.io/v1: devices, their classes, the claims to them, and taints set on them from outside.
 
 use super::macros::wire;
-use super::meta::ObjectMeta;
+use super::meta::{Condition, ObjectMeta};
 use super::node::NodeSelector;
 use super::scalar::{Quantity, Time};
 
@@ -268,4 +268,29 @@ wire! {
         pool: opt_str = 3,
         device: opt_str = 4,
     }
+}
+
+/// `resource.DeviceDerivedAttribute`: new in 1.37, and known to no other description of the API that the tests have.
+#[derive(Clone, PartialEq, Eq, prost::Message, serde::Deserialize, serde::Serialize)]
+pub struct DeviceDerivedAttribute {
+    /// Its name.
+    #[prost(string, tag = 1)]
+    #[serde(default)]
+    pub name: String,
+    /// From which expression it comes.
+    #[prost(string, tag = 2)]
+    #[serde(default)]
+    pub expression: String,
+}
+
+#[cfg(test)]
+impl super::oracle::Sample for DeviceDerivedAttribute {
+    fn sample() -> Self {
+        Self { name: "x".to_owned(), expression: "x".to_owned() }
+    }
+}
+
+#[cfg(test)]
+impl super::oracle::Tagged for DeviceDerivedAttribute {
+    fn hold_tags() {}
 }

@@ -2,12 +2,14 @@
 //! `structured/internal/incubating/consumable_capacity.go`.
 
 use super::features::Features;
-use super::inventory::amount;
-use super::taken::Amounts;
+use super::ids::amount;
 use crate::snapshot::quantity::Quantity;
 use crate::wire::resource as wire;
 use crate::wire::scalar;
 use std::collections::BTreeMap;
+
+/// Amounts by name.
+pub type Amounts = BTreeMap<String, Quantity>;
 
 /// How much a device has of something, and in which amounts it is given.
 #[derive(Debug, Clone)]

@@ -1,8 +1,9 @@
 //! Counters that the devices of a pool share, as partitions of one card do. Mirrors `checkAvailableCounters` and
 //! `deallocateCountersForDevice` of `allocator_incubating.go`.
 
-use super::inventory::{Counters, Device, Inventory};
-use super::pools::Pool;
+use super::ids::Counters;
+use super::inventory::{Device, Inventory};
+use super::pool::Pool;
 use super::taken::Taken;
 use crate::snapshot::quantity::Quantity;
 use std::collections::{BTreeMap, HashMap};

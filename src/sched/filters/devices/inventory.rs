@@ -4,34 +4,19 @@
 
 use super::capacity::Capacity;
 use super::features::Features;
-use super::pools::Pool;
+use super::ids::{Counters, DeviceId, Entry, ExpressionId, PoolId, SliceId, amount, id};
+use super::pool::Pool;
 use super::selectors;
 use crate::cel::{Error, Program, Value};
 use crate::snapshot::Snapshot;
 use crate::snapshot::intern::Interner;
 use crate::snapshot::node::Node;
 use crate::snapshot::object::Object;
-use crate::snapshot::quantity::Quantity;
 use crate::snapshot::selector::NodeSelector;
 use crate::wire::resource as wire;
-use crate::wire::scalar;
 use foldhash::HashMap;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-
-/// The number of a device by its driver, pool and name. Two slices may publish the same one.
-pub type DeviceId = u32;
-/// The number of a device as one slice publishes it.
-pub type Entry = u32;
-/// The number of a slice.
-pub type SliceId = u32;
-/// The number of a pool.
-pub type PoolId = u32;
-/// The number of an expression.
-pub type ExpressionId = u32;
-
-/// Amounts by name: a counter set, what a device takes of one.
-pub type Counters = Vec<(String, Quantity)>;
 
 /// From which nodes something can be reached. Mirrors `NodeMatches`.
 #[derive(Debug, Clone)]
@@ -45,7 +30,7 @@ pub enum Place {
 }
 
 impl Place {
-    fn read(node: &str, all: Option<bool>, selector: Option<&crate::wire::pod::NodeSelector>) -> Option<Self> {
+    fn read(node: &str, all: Option<bool>, selector: Option<&crate::wire::node::NodeSelector>) -> Option<Self> {
         if !node.is_empty() {
             Some(Self::Node(node.to_owned()))
         } else if all == Some(true) {
@@ -163,11 +148,6 @@ struct Memo {
 const STEPS: u64 = 1_000_000;
 /// So many steps all evaluations of a snapshot may take: some seconds.
 const ALL_STEPS: u64 = 200_000_000;
-
-/// An amount; nothing where there is none.
-pub fn amount(q: Option<&scalar::Quantity>) -> Quantity {
-    q.and_then(|q| Quantity::parse(&q.string)).unwrap_or_default()
-}
 
 fn counters(wire: &BTreeMap<String, wire::Counter>) -> Counters {
     wire.iter().map(|(name, c)| (name.clone(), amount(c.value.as_ref()))).collect()
@@ -356,10 +336,6 @@ impl Inventory {
         memo.steps -= granted - left;
         result
     }
-}
-
-pub(super) fn id(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// The pools that slices name, in order.

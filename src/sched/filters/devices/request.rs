@@ -2,7 +2,7 @@
 //! `structured/internal/incubating/allocator_incubating.go`.
 
 use super::capacity::Asked;
-use super::inventory::ExpressionId;
+use super::ids::ExpressionId;
 use super::inventory::Inventory;
 use crate::snapshot::Snapshot;
 use crate::wire::resource as wire;

@@ -2,13 +2,14 @@
 //! `allocateDevice` of `structured/internal/incubating/allocator_incubating.go`: one device after the other, in the order
 //! of pools, going back where a choice does not work out; the first solution counts.
 
-use super::capacity;
+use super::capacity::{self, Amounts};
 use super::constraint::Constraint;
 use super::counters::Ledger;
-use super::inventory::{Device, DeviceId, Entry, Inventory};
-use super::pools::Pool;
+use super::ids::{DeviceId, Entry};
+use super::inventory::{Device, Inventory};
+use super::pool::Pool;
 use super::request::{Claim, Selector, Wanted};
-use super::taken::{Amounts, Taken};
+use super::taken::Taken;
 use crate::cel::Error;
 use crate::snapshot::node::Node;
 use foldhash::HashMap;

@@ -1,14 +1,11 @@
 //! Which devices claims have. Mirrors `foreachAllocatedDevice` (`plugins/dynamicresources/allocateddevices.go`) and
 //! `structured.AllocatedState`.
 
-use super::inventory::{DeviceId, Inventory, amount};
-use crate::snapshot::quantity::Quantity;
+use super::capacity::Amounts;
+use super::ids::{DeviceId, amount};
+use super::inventory::Inventory;
 use crate::wire::resource::{AllocationResult, DeviceRequestAllocationResult};
 use foldhash::{HashMap, HashSet};
-use std::collections::BTreeMap;
-
-/// Amounts by name.
-pub type Amounts = BTreeMap<String, Quantity>;
 
 /// Which devices claims have.
 #[derive(Debug, Clone, Default)]
