@@ -38,6 +38,10 @@ impl<'a> Cycle<'a> {
                     nodes.sort_unstable();
                     cycle.only = Some((*plugin, nodes));
                 }
+                // What keeps it out of the queue comes before everything else.
+                Prepared::Rejects(status) if status.reasons.iter().any(|r| matches!(r, Reason::NotEnqueued(_))) => {
+                    cycle.rejections.insert(0, status);
+                }
                 Prepared::Rejects(status) => cycle.rejections.push(status),
             }
         }
@@ -84,6 +88,7 @@ impl<'a> Cycle<'a> {
                 None => d.fits.push(node.id),
             }
         }
+        d.end_in_error();
         d
     }
 

@@ -15,6 +15,12 @@ pub fn message(diagnosis: &Diagnosis, preemption: &Preemption) -> String {
     if diagnosis.total == 0 {
         return NO_NODES.to_owned();
     }
+    if diagnosis.is_unknown() || diagnosis.not_enqueued().is_some() {
+        return String::new();
+    }
+    if let Some(words) = &diagnosis.error {
+        return words.clone();
+    }
     let mut text = first_sentence(diagnosis);
     let after = post_filter(diagnosis, preemption);
     if !after.is_empty() {
@@ -100,10 +106,12 @@ fn post_filter(diagnosis: &Diagnosis, preemption: &Preemption) -> String {
         PreemptionOutcome::Found if diagnosis.minor < 37 => return String::new(),
         _ => format!("preemption: {}", preemption.message),
     };
+    if let Some(freed) = preemption.frees_claim {
+        return format!("{freed}, {ours}");
+    }
     match &preemption.outcome {
         PreemptionOutcome::Found => ours,
         _ if diagnosis.minor >= 37 || !knows_claims(diagnosis.minor) => ours,
-        _ if preemption.frees_claim => format!("deallocation of ResourceClaim completed, {ours}"),
         _ if preemption.has_claims && claims_were_read(diagnosis) => format!("still not schedulable, {ours}"),
         _ => format!("no new claims to deallocate, {ours}"),
     }

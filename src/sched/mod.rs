@@ -13,6 +13,7 @@ pub(crate) mod catalogue;
 pub(crate) mod census;
 pub(crate) mod class;
 pub(crate) mod cycle;
+pub(crate) mod devices;
 pub(crate) mod diagnosis;
 pub(crate) mod domains;
 pub(crate) mod filters;

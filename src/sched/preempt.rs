@@ -30,7 +30,7 @@ impl State {
 impl Cycle<'_> {
     /// What the PostFilter plugins do for the pod, after what the filters said.
     pub fn preempt(&mut self, diagnosis: &Diagnosis) -> Preemption {
-        let frees_claim = dynamic_resources::frees_claim(&self.incoming, diagnosis);
+        let frees_claim = dynamic_resources::frees(&self.incoming, diagnosis);
         Preemption { frees_claim, ..self.evaluate(diagnosis) }
     }
 
@@ -39,7 +39,8 @@ impl Cycle<'_> {
         let pod = self.incoming.pod().clone();
         let has_claims = dynamic_resources::has_claims(&self.incoming);
         let told = |outcome, words: &str| Preemption::new(outcome, words, has_claims);
-        if diagnosis.total == 0 || !diagnosis.fits.is_empty() || !message::reached_claims(diagnosis) {
+        let tried = diagnosis.error.is_none() && diagnosis.not_enqueued().is_none() && !diagnosis.is_unknown();
+        if diagnosis.total == 0 || !diagnosis.fits.is_empty() || !tried || !message::reached_claims(diagnosis) {
             return told(PreemptionOutcome::NotTried, "");
         }
         if let Some(words) = self.not_eligible(&pod, diagnosis) {

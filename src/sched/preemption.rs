@@ -45,8 +45,8 @@ pub struct Preemption {
     pub failures: Vec<(NodeId, Status)>,
     /// Whether the pod has device claims.
     pub has_claims: bool,
-    /// Whether one of them is taken from where it was allocated.
-    pub frees_claim: bool,
+    /// What is done about one of them that is of no use where it was allocated, in the scheduler's words.
+    pub frees_claim: Option<&'static str>,
 }
 
 impl Preemption {
@@ -59,7 +59,7 @@ impl Preemption {
             ties: Vec::new(),
             failures: Vec::new(),
             has_claims,
-            frees_claim: false,
+            frees_claim: None,
         }
     }
 

@@ -3,6 +3,7 @@
 
 use super::catalogue::Catalogue;
 use super::census::Census;
+use super::devices::Devices;
 use super::domains::{DomainCache, Domains};
 use super::node::{NodeId, NodeInfo, PodInfo, Slot};
 use super::resources::{self, Of, Request};
@@ -10,7 +11,7 @@ use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, PodSpec};
 use crate::snapshot::{Snapshot, Str};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The scheduler's view of a cluster.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub struct State {
     census: Census,
     /// Nodes that have changed since the state was made from the snapshot.
     changed: Vec<NodeId>,
+    /// Devices, once somebody has asked for them.
+    devices: Arc<OnceLock<Devices>>,
 }
 
 impl State {
@@ -62,6 +65,7 @@ impl State {
             catalogue,
             domains: DomainCache::default(),
             changed: Vec::new(),
+            devices: Arc::default(),
         }
     }
 
@@ -103,6 +107,11 @@ impl State {
     /// bound or deleted. A pod that does not preempt (its policy, or a victim still ending) keeps it even then.
     pub fn nominated(&self) -> &[(NodeId, Arc<PodInfo>)] {
         &self.nominated
+    }
+
+    /// The devices, and which claims have them.
+    pub(super) fn devices(&self) -> &Devices {
+        self.devices.get_or_init(|| Devices::new(&self.snapshot))
     }
 
     /// The domains that a node label makes.

@@ -103,6 +103,12 @@ pub enum Reason {
     NoVictims,
     /// Other words.
     Words(Str),
+    /// An error: the attempt to schedule the pod ends with it, whatever other nodes have.
+    Fails(Str),
+    /// The pod is not put into the queue, so that the scheduler writes nothing: what for.
+    NotEnqueued(Str),
+    /// It is not known what the scheduler says: what is not evaluated here.
+    NotJudged(Str),
 }
 
 impl Reason {
@@ -138,7 +144,8 @@ impl Reason {
             Self::ClaimNotOnNode => "resourceclaim not available on the node",
             Self::DeclaredFeatures => "node(s) didn't match Pod's required features",
             Self::NoVictims => "No preemption victims found for incoming pod",
-            Self::Words(words) => words,
+            Self::Words(words) | Self::Fails(words) | Self::NotEnqueued(words) => words,
+            Self::NotJudged(what) => return Cow::Owned(format!("not judged: {what}")),
         })
     }
 }

@@ -31,7 +31,8 @@ pub fn findings(f: &Facts<'_>) -> Vec<Finding> {
 pub fn short_of<'a>(f: &'a Facts<'_>, node: &'a NodeInfo) -> impl Iterator<Item = Short> + 'a {
     let offered = |id| {
         let name = f.state.catalogue().resource_name(id);
-        f.state.minor() >= 36 && crate::sched::filters::node_resources_fit::device_class(f.snapshot(), &name).is_some()
+        f.state.minor() >= 36
+            && crate::sched::filters::dynamic_resources::extended::class_of(f.snapshot(), &name).is_some()
     };
     shortages(&f.incoming, node, offered)
 }

@@ -1,33 +1,23 @@
 //! `NodeResourcesFit`: there must be a pod slot and enough of every resource.
 //! Mirrors `plugins/noderesources/fit.go` (`fitsRequest`, `shouldDelegateResourceToDRA`).
 
+use super::dynamic_resources::extended;
 use super::{Filter, Incoming, Prepared};
 use crate::sched::catalogue::ResourceId;
 use crate::sched::node::NodeInfo;
 use crate::sched::status::{Plugin, Reason, Verdict};
-use crate::snapshot::object::Object;
-use crate::snapshot::{Snapshot, Str};
-use crate::wire::resource::DeviceClass;
-use std::sync::Arc;
+use crate::snapshot::Str;
 
 /// Makes it ready.
 pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
     let offered = |id: ResourceId| {
         let name = incoming.state.catalogue().resource_name(id);
-        let offered = incoming.state.minor() >= 36 && device_class(incoming.snapshot(), &name).is_some();
+        let offered = incoming.state.minor() >= 36 && extended::class_of(incoming.snapshot(), &name).is_some();
         (id, (name, offered))
     };
     let scalars = incoming.info.request.scalars.iter().map(|(id, _)| offered(*id)).collect();
     let plain = ["cpu", "memory", "ephemeral-storage"].map(Str::from);
     Prepared::Runs(Box::new(Fit { incoming: incoming.clone(), plain, scalars }))
-}
-
-/// The DeviceClass that offers an extended resource (feature DRAExtendedResource, on since 1.36).
-pub fn device_class<'a>(snapshot: &'a Snapshot, resource: &str) -> Option<&'a Arc<Object<DeviceClass>>> {
-    snapshot.device_classes.iter().find(|c| {
-        c.body.spec.as_ref().is_some_and(|s| s.extended_resource_name.as_deref() == Some(resource))
-            || resource.strip_prefix("deviceclass.resource.kubernetes.io/") == Some(&*c.meta.name)
-    })
 }
 
 struct Fit<'a> {
