@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::facts::Facts;
 use super::item::{Item, Subject};
-use super::scheduling::{Scheduling, schedule};
+use super::scheduling::{Scheduling, Silence, schedule};
 use super::select::{self, Request, Target};
 use super::stage::{Stage, rejected};
 use super::{amounts, controllers, explain, kueue, nomination, recorded, startup};
@@ -103,7 +103,12 @@ impl Run<'_> {
             None => explain(),
         };
         item.findings.extend(findings);
-        item.findings.extend(recorded::stale(pod, &s.message, self.cx.snapshot));
+        match s.silence {
+            // Nobody knows what the scheduler would say, so nothing recorded is out of date.
+            Some(Silence::Unknown) => item.stage = Stage::Unknown,
+            Some(Silence::NotEnqueued) => item.findings.retain(|f| f.code != Code::NoScheduler),
+            None => item.findings.extend(recorded::stale(pod, &s.message, self.cx.snapshot)),
+        }
         item.scheduling = Some(s);
     }
 

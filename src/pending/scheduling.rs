@@ -34,6 +34,17 @@ pub struct Scheduling {
     pub preemption: Preemption,
     /// Why preemption does not help.
     pub why: Vec<Finding>,
+    /// Why there is no message although no node takes the pod.
+    pub silence: Option<Silence>,
+}
+
+/// Why the scheduler's message is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// The scheduler does not look at the pod.
+    NotEnqueued,
+    /// What it would say is not known.
+    Unknown,
 }
 
 /// Runs filters and preemption for a pod.
@@ -65,6 +76,11 @@ pub fn schedule(state: &State, pod: &Arc<Pod>) -> (Scheduling, Diagnosis) {
         rejection: diagnosis.rejection.clone(),
         preemption,
         why: Vec::new(),
+        silence: if diagnosis.is_unknown() {
+            Some(Silence::Unknown)
+        } else {
+            diagnosis.not_enqueued().map(|_| Silence::NotEnqueued)
+        },
     };
     (scheduling, diagnosis)
 }

@@ -110,7 +110,7 @@ impl State {
     }
 
     /// The devices, and which claims have them.
-    pub(super) fn devices(&self) -> &Devices {
+    pub fn devices(&self) -> &Devices {
         self.devices.get_or_init(|| Devices::new(&self.snapshot))
     }
 

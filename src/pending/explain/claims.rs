@@ -18,15 +18,31 @@ pub fn rejection(f: &Facts<'_>) -> Vec<Finding> {
         Plugin::VolumeRestrictions | Plugin::NodeVolumeLimits | Plugin::VolumeBinding | Plugin::VolumeZone => {
             volumes(f, &words)
         }
-        Plugin::DynamicResources => {
-            vec![Finding::new(Code::ResourceClaim, format!("its device claims cannot be used: {words}"))]
-        }
+        Plugin::DynamicResources => vec![device_claims(f, &words)],
         Plugin::NodeAffinity => {
             let message = "its terms name nodes that exclude each other: no node can match all of them";
             vec![Finding::new(Code::NodeAffinity, message)]
         }
         _ => vec![Finding::new(Code::NodeAffinity, words)],
     }
+}
+
+/// A pod whose device claims are not there is not even queued: the scheduler writes nothing.
+fn device_claims(f: &Facts<'_>, words: &str) -> Finding {
+    if f.diagnosis.is_unknown() {
+        return Finding::new(Code::NotJudged, format!("not known whether its device claims can be allocated: {words}"));
+    }
+    if f.diagnosis.not_enqueued().is_none() {
+        return Finding::new(Code::ResourceClaim, format!("its device claims cannot be used: {words}"));
+    }
+    let pod = f.pod();
+    let said = f.snapshot().events_about("Pod", pod.meta.ns(), &pod.meta.name);
+    let said = said.filter(|e| &*e.reason == "FailedResourceClaimCreation").max_by_key(|e| e.last_seen);
+    let said = said.map(|e| format!("; the claim was refused: {}", e.message)).unwrap_or_default();
+    let message = format!(
+        "the scheduler does not look at it, and writes nothing, as long as a device claim is missing: {words}{said}"
+    );
+    Finding::new(Code::ResourceClaim, message)
 }
 
 fn volumes(f: &Facts<'_>, words: &str) -> Vec<Finding> {

@@ -13,6 +13,7 @@ pub mod counters;
 pub mod features;
 pub mod ids;
 pub mod inventory;
+pub mod lacking;
 pub mod pool;
 pub mod pools;
 pub mod request;

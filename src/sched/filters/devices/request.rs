@@ -49,7 +49,7 @@ pub struct Wanted {
 }
 
 /// An expression that must hold for a device.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selector {
     /// The number of the expression.
     pub expression: ExpressionId,

@@ -6,6 +6,7 @@ use super::extended::{self, Asked};
 use crate::sched::devices::Devices;
 use crate::sched::diagnosis::Diagnosis;
 use crate::sched::filters::devices::features::Features;
+use crate::sched::filters::devices::lacking::{Lack, Lacking, lacking};
 use crate::sched::filters::devices::request::{self, Refused};
 use crate::sched::filters::devices::search::{Outcome, search};
 use crate::sched::filters::{Filter, Incoming, Prepared};
@@ -37,35 +38,41 @@ pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
     if !has_claims(incoming) {
         return Prepared::Skip;
     }
-    let rejects = |reason: Reason| Prepared::Rejects(Status::unresolvable(Plugin::DynamicResources, reason));
+    match made_ready(incoming) {
+        Ok(filter) => Prepared::Runs(Box::new(filter)),
+        Err(Refusal::Pod(reason)) => Prepared::Rejects(Status::unresolvable(Plugin::DynamicResources, reason)),
+        Err(Refusal::Nodes(reason)) => Prepared::Runs(Box::new(Refuses(reason))),
+    }
+}
+
+/// What is said of a pod before nodes are looked at, or of every node.
+enum Refusal {
+    Pod(Reason),
+    Nodes(Reason),
+}
+
+fn made_ready<'a>(incoming: &Incoming<'a>) -> Result<DynamicResources<'a>, Refusal> {
     let snapshot = incoming.snapshot();
     if let Some(kind) = unread(snapshot) {
-        return rejects(Reason::NotJudged(format!("{} could not be read", kind.resource()).into()));
+        return Err(Refusal::Pod(Reason::NotJudged(format!("{} could not be read", kind.resource()).into())));
     }
-    let claims = match claims_of(incoming.pod(), snapshot) {
-        Ok(claims) => claims,
-        // The pod is not put into the queue.
-        Err(words) => return rejects(Reason::NotEnqueued(words.into())),
-    };
+    // Without its claims a pod is not put into the queue.
+    let claims =
+        claims_of(incoming.pod(), snapshot).map_err(|words| Refusal::Pod(Reason::NotEnqueued(words.into())))?;
     let features = Features::of(incoming.state.minor());
     let extended = if features.extended { extended::asked(incoming) } else { Vec::new() };
     let made_before = !extended.is_empty() && extended::made_before(incoming.pod(), snapshot).is_some();
     let to_allocate = || claims.iter().filter(|c| !is_allocated(c));
-    for request in to_allocate().flat_map(|c| requests(c)) {
-        if let Some(reason) = without_class(request, snapshot) {
-            return rejects(reason);
-        }
+    if let Some(reason) = to_allocate().flat_map(|c| requests(c)).find_map(|r| without_class(r, snapshot)) {
+        return Err(Refusal::Pod(reason));
     }
     let devices = incoming.state.devices();
-    let mut wanted = Vec::new();
-    for claim in to_allocate() {
+    let read = |claim: &Claim| {
         let spec = claim.body.spec.as_ref().and_then(|s| s.devices.clone()).unwrap_or_default();
-        match request::Claim::read(claim.meta.path(), &spec, &devices.inventory, snapshot) {
-            Ok(claim) => wanted.push(claim),
-            Err(refused) => return Prepared::Runs(Box::new(Refuses(reason_of(refused)))),
-        }
-    }
-    Prepared::Runs(Box::new(DynamicResources {
+        request::Claim::read(claim.meta.path(), &spec, &devices.inventory, snapshot)
+    };
+    let wanted = to_allocate().map(read).collect::<Result<Vec<_>, _>>().map_err(|r| Refusal::Nodes(reason_of(r)))?;
+    Ok(DynamicResources {
         devices,
         incoming: incoming.clone(),
         allocated: claims.iter().filter(|c| is_allocated(c)).map(|c| Allocated::of(c, incoming, features)).collect(),
@@ -74,7 +81,7 @@ pub fn prepare<'a>(incoming: &Incoming<'a>) -> Prepared<'a> {
         made_before,
         has_own: !claims.is_empty(),
         steps: Cell::new(STEPS),
-    }))
+    })
 }
 
 /// A kind without which nothing can be told.
@@ -257,6 +264,31 @@ impl Filter for DynamicResources<'_> {
             }
         }
     }
+}
+
+/// A request that cannot be met on a node.
+#[derive(Debug, Clone)]
+pub struct Unmet {
+    /// The claim, `namespace/name`.
+    pub claim: String,
+    /// The request, where one alone cannot be met.
+    pub request: Option<String>,
+    /// What it lacks.
+    pub lacking: Option<Lacking>,
+}
+
+/// What lacks most on a node that cannot allocate the pod's claims. For people.
+pub fn unmet(incoming: &Incoming<'_>, node: &NodeInfo) -> Option<Unmet> {
+    let Ok(filter) = made_ready(incoming) else { return None };
+    let wanted = filter.wanted_on(node).ok()?;
+    let (inventory, taken) = (&filter.devices.inventory, &filter.devices.taken);
+    let requests = wanted.iter().flat_map(|c| c.requests.iter().map(move |r| (c, r)));
+    let all = requests.filter_map(|(claim, request)| {
+        let lacking = lacking(inventory, taken, &node.node, request)?;
+        let request = (lacking.lack != Lack::Together).then(|| request.name.clone());
+        Some(Unmet { claim: claim.path.clone(), request, lacking: Some(lacking) })
+    });
+    all.min_by_key(|u| u.lacking.as_ref().map(|l| l.lack.rank()))
 }
 
 /// What PostFilter takes back: the allocation of one of the pod's claims that is of no use on a node which refused the

@@ -8,7 +8,7 @@ pub mod extended;
 mod filter;
 
 pub use claims::claim_name;
-pub use filter::{frees, has_claims, prepare};
+pub use filter::{Unmet, frees, has_claims, prepare, unmet};
 
 #[cfg(test)]
 #[expect(clippy::needless_pass_by_value, reason = "rows of tables stay short")]
