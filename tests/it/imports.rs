@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["cure"],
     &["finding"],
     &["budget"],
+    &["cel"],
     &["sched"],
     &["quota"],
     &["autoscale"],

@@ -64,6 +64,7 @@ fn is_relevant(inventory: &Inventory, slice: &Slice, node: &Node) -> bool {
 }
 
 /// How much of a pool is there.
+#[derive(Clone, Copy)]
 enum Whole {
     /// What the node reaches is all of it.
     Reached,

@@ -439,7 +439,8 @@ impl<'a> Search<'a> {
         if !features.partitionable && !device.consumes.is_empty() {
             return Ok(false);
         }
-        if !device.consumes.is_empty() && !(multiple && self.is_shared(device.id)) {
+        let counted = multiple && self.is_shared(device.id);
+        if !device.consumes.is_empty() && !counted {
             if !self.ledger.reserve(device, &pool, inventory, self.taken) {
                 return Ok(false);
             }

@@ -63,7 +63,7 @@ fn made_ready<'a>(incoming: &Incoming<'a>) -> Result<DynamicResources<'a>, Refus
     let extended = if features.extended { extended::asked(incoming) } else { Vec::new() };
     let made_before = !extended.is_empty() && extended::made_before(incoming.pod(), snapshot).is_some();
     let to_allocate = || claims.iter().filter(|c| !is_allocated(c));
-    if let Some(reason) = to_allocate().flat_map(|c| requests(c)).find_map(|r| without_class(r, snapshot)) {
+    if let Some(reason) = to_allocate().flat_map(requests).find_map(|r| without_class(r, snapshot)) {
         return Err(Refusal::Pod(reason));
     }
     let devices = incoming.state.devices();
