@@ -79,7 +79,7 @@ fn is_zero(v: &Value) -> bool {
         Value::List(l) => l.is_empty(),
         Value::Map(m) => m.entries.is_empty(),
         Value::Optional(v) => v.is_none(),
-        Value::Quantity(..) | Value::Semver(_) | Value::Type(_) => false,
+        Value::Quantity { .. } | Value::Semver(_) | Value::Type(_) => false,
     }
 }
 
@@ -91,7 +91,7 @@ pub(super) fn member(steps: &mut Steps<'_>, name: &str, target: &Value, args: &[
             v.as_deref().cloned().ok_or_else(|| Error::failed("optional.none() dereference"))
         }
         ("size", _, []) => size(target),
-        (_, Value::Quantity(..) | Value::Semver(_), _) if kubernetes::NAMES.contains(&name) => {
+        (_, Value::Quantity { .. } | Value::Semver(_), _) if kubernetes::NAMES.contains(&name) => {
             kubernetes::member(name, target, args)
         }
         ("hasValue" | "value", _, []) => no_overload_of(name, &[target]),

@@ -2,7 +2,7 @@
 
 use super::error::{Error, Result};
 use super::operators::{no_overload, no_overload_of, unknown};
-use super::value::{Kept, Value};
+use super::value::Value;
 use crate::snapshot::quantity::Quantity;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -26,14 +26,7 @@ pub(super) const NAMES: &[&str] = &[
 impl Value {
     /// A quantity as it is written.
     pub fn quantity(text: &str) -> Option<Self> {
-        let value = Quantity::parse(text)?;
-        // Upstream keeps as an integer what has no fraction, of digits or by suffix.
-        let fraction =
-            text.contains('.') || text.ends_with(['n', 'u', 'm']) || text.contains("e-") || text.contains("E-");
-        Some(Self::Quantity(
-            value,
-            Kept { integer: !fraction, binary_fraction: text.contains('.') && text.ends_with('i'), computed: false },
-        ))
+        Some(Self::Quantity { amount: Quantity::parse(text)?, computed: false })
     }
 
     /// A semantic version as it is written.
@@ -57,7 +50,7 @@ pub(super) fn global(name: &str, args: &[Value]) -> Result<Value> {
             }
             version.ok_or_else(|| no_version(s))
         }
-        ("sign", [q @ Value::Quantity(..)]) => member(name, q, &[]),
+        ("sign", [q @ Value::Quantity { .. }]) => member(name, q, &[]),
         _ => no_overload_of(name, &args.iter().collect::<Vec<_>>()),
     }
 }
@@ -124,37 +117,40 @@ pub(super) fn member(name: &str, target: &Value, args: &[Value]) -> Result<Value
         }),
     };
     match (name, target, args) {
-        ("isGreaterThan" | "isLessThan" | "compareTo", Value::Quantity(a, _), [Value::Quantity(b, _)]) => {
-            Ok(order(a.cmp(b)))
-        }
+        (
+            "isGreaterThan" | "isLessThan" | "compareTo",
+            Value::Quantity { amount: a, .. },
+            [Value::Quantity { amount: b, .. }],
+        ) => Ok(order(a.cmp(b))),
         ("isGreaterThan" | "isLessThan" | "compareTo", Value::Semver(a), [Value::Semver(b)]) => {
             Ok(order(a.cmp_precedence(b)))
         }
         ("major", Value::Semver(v), []) => Ok(Value::Int(v.major as i64)),
         ("minor", Value::Semver(v), []) => Ok(Value::Int(v.minor as i64)),
         ("patch", Value::Semver(v), []) => Ok(Value::Int(v.patch as i64)),
-        ("isInteger", Value::Quantity(q, kept), []) => Ok(Value::Bool(kept.integer && q.units_exact().is_some())),
-        ("asInteger", Value::Quantity(q, kept), []) => match q.units_exact() {
-            Some(n) if kept.integer => Ok(Value::Int(n)),
-            _ => Err(Error::failed("cannot convert value to integer")),
-        },
-        ("asApproximateFloat", Value::Quantity(q, _), []) => Ok(Value::Double(q.approximate())),
-        ("sign", Value::Quantity(q, _), []) => Ok(Value::Int(match q.cmp(&Quantity::ZERO) {
+        ("isInteger", Value::Quantity { amount, .. }, []) => Ok(Value::Bool(amount.as_int64().is_some())),
+        ("asInteger", Value::Quantity { amount, .. }, []) => {
+            amount.as_int64().map(Value::Int).ok_or_else(|| Error::failed("cannot convert value to integer"))
+        }
+        ("asApproximateFloat", Value::Quantity { amount, .. }, []) => {
+            Ok(Value::Double(amount.as_approximate_float64()))
+        }
+        ("sign", Value::Quantity { amount, .. }, []) => Ok(Value::Int(match amount.cmp(&Quantity::ZERO) {
             Ordering::Less => -1,
             Ordering::Equal => 0,
             Ordering::Greater => 1,
         })),
-        ("add" | "sub", Value::Quantity(a, kept), [Value::Quantity(..) | Value::Int(_)]) => {
-            if kept.binary_fraction || matches!(args, [Value::Quantity(_, Kept { binary_fraction: true, .. })]) {
-                return Err(Error::unsupported("arithmetic on a quantity such as 1.5Gi"));
+        ("add" | "sub", Value::Quantity { amount: a, .. }, [b @ (Value::Quantity { .. } | Value::Int(_))]) => {
+            // Up to 1.36 that changes the quantity itself, so that what comes of it hangs on what came before.
+            if a.is_decimal() {
+                return Err(Error::unsupported(format!("{name}() on a quantity such as {a}")));
             }
-            let (b, integer) = match args {
-                [Value::Quantity(b, also)] => (*b, kept.integer && also.integer),
-                [Value::Int(b)] => (Quantity::units(*b), kept.integer),
+            let b = match b {
+                Value::Quantity { amount, .. } => *amount,
+                Value::Int(b) => Quantity::units(*b),
                 _ => return no_overload(),
             };
-            let result = if name == "add" { *a + b } else { *a - b };
-            Ok(Value::Quantity(result, Kept { integer, computed: true, binary_fraction: false }))
+            Ok(Value::Quantity { amount: if name == "add" { *a + b } else { *a - b }, computed: true })
         }
         _ if NAMES.contains(&name) => no_overload_of(name, &[target].into_iter().chain(args).collect::<Vec<_>>()),
         _ => unknown(name),

@@ -70,7 +70,7 @@ pub(super) fn member(steps: &mut Steps<'_>, name: &str, target: &Value, args: &[
             Ok(Value::list(sorted))
         }
         ("distinct", []) => {
-            if l.iter().any(|v| matches!(v, Value::Semver(_) | Value::Quantity(..))) {
+            if l.iter().any(|v| matches!(v, Value::Semver(_) | Value::Quantity { .. })) {
                 steps.stumbled = Some("distinct() of such a list".to_owned());
             }
             steps.charge((l.len() as u64).saturating_mul(l.len() as u64))?;

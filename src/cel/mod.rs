@@ -27,4 +27,4 @@ mod value;
 
 pub use error::Error;
 pub use program::Program;
-pub use value::{Kept, Map, Value};
+pub use value::{Map, Value};

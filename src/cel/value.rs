@@ -19,22 +19,14 @@ pub enum Value {
     Bytes(Arc<[u8]>),
     List(Arc<[Value]>),
     Map(Arc<Map>),
-    Quantity(Quantity, Kept),
+    Quantity {
+        amount: Quantity,
+        /// A result of `add` or `sub`, which on the right of `==` cannot be compared.
+        computed: bool,
+    },
     Semver(Arc<semver::Version>),
     Optional(Option<Arc<Value>>),
     Type(&'static str),
-}
-
-/// How upstream keeps a quantity, which shows in answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
-    /// As an integer, as one is that was written without a fraction: `asInteger` takes no other.
-    pub integer: bool,
-    /// As a number with a fraction of powers of two, such as `1.5Gi`: arithmetic on it changes the quantity itself up to
-    /// 1.36, so that what comes of it hangs on what came before.
-    pub binary_fraction: bool,
-    /// As a result of `add` or `sub`, which on the right of `==` cannot be compared.
-    pub computed: bool,
 }
 
 /// A map. Of two entries with one key the first counts.
@@ -93,7 +85,7 @@ impl Value {
             Self::Bytes(_) => "bytes",
             Self::List(_) => "list",
             Self::Map(_) => "map",
-            Self::Quantity(..) => "kubernetes.Quantity",
+            Self::Quantity { .. } => "kubernetes.Quantity",
             Self::Semver(_) => "kubernetes.Semver",
             Self::Optional(_) => "optional_type",
             Self::Type(_) => "type",
@@ -112,9 +104,9 @@ impl Value {
             (Self::String(a), Self::String(b)) => a == b,
             (Self::Bytes(a), Self::Bytes(b)) => a == b,
             (Self::Type(a), Self::Type(b)) => a == b,
-            (Self::Quantity(a, _), Self::Quantity(b, Kept { computed: false, .. })) => a == b,
+            (Self::Quantity { amount: a, .. }, Self::Quantity { amount: b, computed: false }) => a == b,
             (Self::Semver(a), Self::Semver(b)) => a.cmp_precedence(b).is_eq(),
-            (Self::Quantity(..) | Self::Semver(_), _) => return Err(Error::failed("no such overload")),
+            (Self::Quantity { .. } | Self::Semver(_), _) => return Err(Error::failed("no such overload")),
             (Self::List(a), Self::List(b)) => {
                 if a.len() != b.len() {
                     return Ok(false);
@@ -158,7 +150,7 @@ impl Value {
             Self::Uint(u) => write!(out, "{u}").unwrap_or_default(),
             Self::Double(d) => write!(out, "{d}").unwrap_or_default(),
             Self::String(s) => out.push_str(s),
-            Self::Quantity(q, _) => write!(out, "{q}").unwrap_or_default(),
+            Self::Quantity { amount, .. } => write!(out, "{amount}").unwrap_or_default(),
             Self::Semver(v) => write!(out, "{v}").unwrap_or_default(),
             other => out.push_str(other.type_name()),
         }

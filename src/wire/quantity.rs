@@ -57,6 +57,12 @@ impl Quantity {
         Self { nanos: i128::from(n) * (NANO / 1000), scale: -3, ..Self::ZERO }
     }
 
+    /// The same, written as another is: `12Mi` where that is `1Gi`.
+    #[must_use]
+    pub fn written_as(self, other: Self) -> Self {
+        Self { format: other.format, ..self }
+    }
+
     /// So many times as much.
     #[must_use]
     pub fn times(self, n: i64) -> Self {
@@ -77,6 +83,11 @@ impl Quantity {
     /// decimal. Mirrors `AsInt64`.
     pub fn as_int64(self) -> Option<i64> {
         if self.decimal || self.scale < 0 { None } else { i64::try_from(self.nanos / NANO).ok() }
+    }
+
+    /// Whether upstream keeps it as a decimal of any length.
+    pub fn is_decimal(self) -> bool {
+        self.decimal
     }
 
     /// Units as a number with a fraction, which may lose precision. Mirrors `AsApproximateFloat64`.

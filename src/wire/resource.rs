@@ -3,7 +3,8 @@
 use super::macros::wire;
 use super::meta::{Condition, ObjectMeta};
 use super::node::NodeSelector;
-use super::scalar::{Quantity, Time};
+use super::scalar::Quantity;
+use super::time::Time;
 
 wire! {
     as (api::resource::v1);

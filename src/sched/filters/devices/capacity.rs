@@ -107,20 +107,37 @@ impl Capacity {
             }
             let Some(step) = range.step else { return Ok(asked) };
             let unit = in_steps(features, range);
-            let (wanted, step, from) = (unit(asked), unit(step), unit(*min));
             let in_milli = unit(Quantity::units(1)) == 1000;
-            if in_milli && Quantity::milli(wanted) != asked {
-                return Err(format!(
-                    "capacity request cannot be represented in the device's range arithmetic: request {asked} is not a representable milli value"
-                ));
+            let refused = |why: String| {
+                let words = "capacity request cannot be represented in the device's range arithmetic";
+                Err(format!("{words}: {why}"))
+            };
+            if in_milli && Quantity::milli(asked.milli_value()) != asked {
+                return refused(format!("request {asked} is not a representable milli value"));
             }
-            if step <= 0 {
+            if features.minor >= 37 && !in_milli && asked > Quantity::units(i64::MAX) {
+                return refused(format!("request {asked} exceeds MaxInt64"));
+            }
+            let [wanted, size, from] = [asked, step, *min].map(|q| i128::from(unit(q)));
+            if size <= 0 {
                 return Ok(asked);
             }
-            let added = i128::from(wanted) - i128::from(from);
-            let steps = added.div_euclid(i128::from(step)) + i128::from(added.rem_euclid(i128::from(step)) != 0);
-            let rounded = i64::try_from(i128::from(from) + i128::from(step) * steps).unwrap_or(i64::MAX);
-            return Ok(if in_milli { Quantity::milli(rounded) } else { Quantity::units(rounded) });
+            let added = wanted - from;
+            let steps = added.div_euclid(size) + i128::from(added.rem_euclid(size) != 0);
+            let Ok(rounded) = i64::try_from(from + size * steps) else {
+                if features.minor < 37 {
+                    return Ok(Quantity::units(i64::MAX));
+                }
+                let end = if in_milli { "the milli-value range" } else { "MaxInt64" };
+                return refused(format!("rounding request {asked} up to the next step passes {end}"));
+            };
+            return Ok(if in_milli {
+                Quantity::milli(rounded).written_as(step)
+            } else if features.minor >= 37 {
+                Quantity::units(rounded).written_as(step)
+            } else {
+                Quantity::bytes(rounded)
+            });
         }
         Ok(policy.values.iter().find(|v| asked <= **v).copied().unwrap_or(asked))
     }

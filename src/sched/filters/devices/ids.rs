@@ -19,7 +19,7 @@ pub type Counters = Vec<(String, Quantity)>;
 
 /// An amount; nothing where there is none.
 pub fn amount(q: Option<&scalar::Quantity>) -> Quantity {
-    q.and_then(|q| Quantity::parse(&q.string)).unwrap_or_default()
+    q.map(|q| q.value).unwrap_or_default()
 }
 
 /// A number, of which there are never so many.

@@ -79,7 +79,7 @@ pub fn matches(program: &Program, device: &Value, steps: &mut u64) -> Result<boo
             let why = match &other {
                 Value::String(_) => "unsupported native conversion from string to 'bool'",
                 Value::Semver(_) => "type conversion error from 'Semver' to 'bool'",
-                Value::Quantity(..) => "type conversion error from 'Quantity' to 'bool'",
+                Value::Quantity { .. } => "type conversion error from 'Quantity' to 'bool'",
                 Value::Int(_) => "unsupported type conversion from 'int' to bool",
                 _ => return Err(Error::Unsupported(format!("a selector whose value is a {of}"))),
             };

@@ -27,7 +27,7 @@ pub fn is_lost(claim: &Object<ResourceClaim>, now: Timestamp) -> bool {
             break;
         }
     }
-    let since = allocation.allocation_timestamp.and_then(crate::wire::scalar::Time::timestamp);
+    let since = allocation.allocation_timestamp.and_then(crate::wire::time::Time::timestamp);
     let late = since.is_some_and(|t| t + TIMEOUT < now);
     !ready && late && results().any(|r| !r.binding_conditions.is_empty())
 }

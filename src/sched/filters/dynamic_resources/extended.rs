@@ -81,7 +81,7 @@ pub fn claim(pod: &Pod, resources: &BTreeMap<Str, Str>) -> wire::DeviceClaim {
         .collect();
     let mut requests = Vec::new();
     for (resource, class) in resources {
-        let count = |c: &Container| c.resources.requests.get(resource).map_or(0, |q| q.units_exact().unwrap_or(0));
+        let count = |c: &Container| c.resources.requests.get(resource).map_or(0, |q| q.as_int64().unwrap_or(0));
         // What sidecars and containers need, by their position; init containers use it before them.
         let lasting: Vec<i64> = containers.iter().map(|(c, short)| if *short { 0 } else { count(c) }).collect();
         let mut largest: Option<(usize, i64)> = None;

@@ -12,7 +12,6 @@ use crate::sched::filters::devices::search::{Outcome, search};
 use crate::sched::filters::{Filter, Incoming, Prepared};
 use crate::sched::node::{NodeId, NodeInfo};
 use crate::sched::status::{Plugin, Reason, Status, Verdict};
-use crate::snapshot::coverage;
 use crate::snapshot::intern::Interner;
 use crate::snapshot::selector::NodeSelector;
 use crate::snapshot::{Kind, Snapshot};
@@ -87,9 +86,7 @@ fn made_ready<'a>(incoming: &Incoming<'a>) -> Result<DynamicResources<'a>, Refus
 /// A kind without which nothing can be told.
 fn unread(snapshot: &Snapshot) -> Option<Kind> {
     let kinds = [Kind::ResourceClaim, Kind::ResourceSlice, Kind::DeviceClass];
-    let unread =
-        |k: &Kind| matches!(snapshot.coverage.of(*k), coverage::Outcome::Forbidden(_) | coverage::Outcome::Failed(_));
-    kinds.into_iter().find(unread)
+    kinds.into_iter().find(|k| snapshot.coverage.hides(*k))
 }
 
 fn is_allocated(claim: &Claim) -> bool {
