@@ -590,8 +590,8 @@ mod tests {
     fn devices_are_chosen_as_upstream() {
         // Random worlds, with what `structured.NewAllocator(…).Allocate` answered for each node.
         for (version, recorded) in [
-            ("v1.36.3", include_str!("../../../../tests/devices/1.36.jsonl")),
-            ("v1.37.2", include_str!("../../../../tests/devices/1.37.jsonl")),
+            ("v1.36.3", include_str!("../../../../tests/tables/devices-1.36.jsonl")),
+            ("v1.37.2", include_str!("../../../../tests/tables/devices-1.37.jsonl")),
         ] {
             for (at, line) in recorded.lines().enumerate() {
                 let row: Value = serde_json::from_str(line).unwrap();

@@ -108,8 +108,8 @@ mod tests {
     fn expressions_have_upstreams_values() {
         // Random expressions over random devices, with what `k8s.io/dynamic-resource-allocation/cel` made of them.
         for (version, recorded) in [
-            ("1.36", include_str!("../../../../tests/cel/1.36.jsonl")),
-            ("1.37", include_str!("../../../../tests/cel/1.37.jsonl")),
+            ("1.36", include_str!("../../../../tests/tables/cel-1.36.jsonl")),
+            ("1.37", include_str!("../../../../tests/tables/cel-1.37.jsonl")),
         ] {
             let (mut known, mut all) = (0, 0);
             for line in recorded.lines() {
