@@ -53,3 +53,5 @@ pub mod snapshot;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod wire;
+#[cfg(test)]
+mod wrong_values;

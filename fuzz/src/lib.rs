@@ -29,7 +29,11 @@ fn pick<'a>(rng: &mut Rng, value: &'a Value) -> &'a Value {
         Value::Object(fields) => fields.values().collect(),
         _ => Vec::new(),
     };
-    if inner.is_empty() || rng.u8(..6) == 0 { value } else { pick(rng, inner[rng.usize(..inner.len())]) }
+    if inner.is_empty() || rng.u8(..6) == 0 {
+        return value;
+    }
+    let one = rng.usize(..inner.len());
+    pick(rng, inner[one])
 }
 
 /// Changes a value somewhere within; `other` is one of the same cluster.

@@ -12,9 +12,10 @@ macro_rules! wire {
     (@fields [($($upstream:tt)*) $(#[$doc:meta])*] $name:ident { $($(#[$meta:meta])* pub $field:ident : $ty:ty,)* }) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, prost::Message, serde::Deserialize, serde::Serialize)]
-        #[serde(rename_all = "camelCase")]
+        #[serde(rename_all = "camelCase", remote = "Self")]
         #[allow(missing_docs, reason = "the fields are those of the Kubernetes API")]
         pub struct $name { $($(#[$meta])* pub $field: $ty,)* }
+        crate::wire::macros::from_objects_alone!($name);
 
         #[cfg(test)]
         impl crate::wire::oracle::Sample for $name {
@@ -98,7 +99,7 @@ macro_rules! wire {
         wire!(@fields $doc $name {
             $($done)*
             #[prost(message, optional, tag = $tag)]
-            #[serde(flatten)]
+            #[serde(flatten, deserialize_with = "crate::wire::macros::embedded")]
             pub $field: Option<$ty>,
         } $($rest)*);
     };
@@ -128,16 +129,51 @@ macro_rules! json {
     ($($(#[$doc:meta])* $name:ident { $($(#[$meta:meta])* $field:ident: $ty:ty,)* })*) => { $(
         $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, serde::Serialize)]
-        #[serde(rename_all = "camelCase")]
+        #[serde(rename_all = "camelCase", remote = "Self")]
         #[allow(missing_docs, reason = "the fields are those of the operator's API")]
         pub struct $name { $(
             $(#[$meta])*
             #[serde(default, deserialize_with = "crate::wire::macros::nullable", skip_serializing_if = "crate::wire::macros::is_default")]
             pub $field: $ty,
         )* }
+        crate::wire::macros::from_objects_alone!($name);
     )* };
 }
 pub(super) use json;
+
+/// What is derived with `remote = "Self"`, behind a door: serde would read a struct from an array, too, field by field,
+/// and take an empty one for a struct without fields. Go's decoders refuse it.
+macro_rules! from_objects_alone {
+    ($name:ident) => {
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Object;
+                impl<'de> serde::de::Visitor<'de> for Object {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<$name, A::Error> {
+                        $name::deserialize(serde::de::value::MapAccessDeserializer::new(map))
+                    }
+                }
+                deserializer.deserialize_map(Object)
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                Self::serialize(self, serializer)
+            }
+        }
+    };
+}
+pub(super) use from_objects_alone;
+
+/// Reads what Go embeds: its fields stand among those around it. serde would take a fault among them for their absence.
+pub(super) fn embedded<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(d).map(Some)
+}
 
 /// Reads a value that Go may write as `null` where it means the empty one.
 pub(super) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(d: D) -> Result<T, D::Error> {
