@@ -22,6 +22,7 @@
 //! their proof), [`shell`] (lines that can be pasted) and [`lists`] (lists in words).
 #![recursion_limit = "512"]
 
+mod admission;
 pub mod answer;
 pub mod autoscale;
 pub mod budget;

@@ -6,8 +6,9 @@ use crate::snapshot::kinds::{self, Recognised};
 use crate::snapshot::meta::OwnerRef;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::{Scale, Workload};
-use crate::snapshot::{Kind, Snapshot};
+use crate::snapshot::{Kind, Snapshot, Str};
 use crate::wire::crd::CustomResourceDefinitionVersion;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the owners of some pods want together.
@@ -44,32 +45,96 @@ pub enum NoScale {
 
 /// Adds the scales of the owners of `pods` up, in the order of the pods; ends at the first owner that has none.
 pub fn expected<'a>(snapshot: &Snapshot, pods: impl Iterator<Item = &'a Arc<Pod>>) -> Result<Expected, NoScale> {
-    let mut sum = Expected::default();
-    let mut unknown = None;
+    let mut sum = Sum::default();
+    let mut unmanaged = Vec::new();
     // Pods of one owner stand together; the last answer is often the next one.
     let mut last: Option<&OwnerRef> = None;
     for pod in pods {
         let Some(owner) = &pod.meta.controller else {
-            sum.unmanaged.push(pod.clone());
+            unmanaged.push(pod.clone());
             continue;
         };
         if last.is_some_and(|l| l.uid == owner.uid && l.name == owner.name) {
             continue;
         }
         last = Some(owner);
-        match scale_of(snapshot, pod, owner) {
+        sum.add(&scale_of(snapshot, pod, owner));
+    }
+    let (count, owners) = sum.total()?;
+    Ok(Expected { count, owners, unmanaged })
+}
+
+/// Scales added up, each workload's once.
+#[derive(Default)]
+struct Sum {
+    count: i64,
+    owners: Vec<Arc<Workload>>,
+    failure: Option<NoScale>,
+    unknown: Option<NoScale>,
+}
+
+impl Sum {
+    fn add(&mut self, scale: &Result<(Arc<Workload>, i32), NoScale>) {
+        match scale {
             Ok((workload, scale)) => {
-                if !sum.owners.iter().any(|w| Arc::ptr_eq(w, &workload)) {
-                    sum.count += i64::from(scale);
-                    sum.owners.push(workload);
+                if !self.owners.iter().any(|w| Arc::ptr_eq(w, workload)) {
+                    self.count += i64::from(*scale);
+                    self.owners.push(workload.clone());
                 }
             }
-            // A failure that is certain outweighs one that the input cannot tell.
-            Err(fails @ NoScale::Fails { .. }) => return Err(fails),
-            Err(other) => unknown = unknown.or(Some(other)),
+            Err(NoScale::Fails { .. }) if self.failure.is_some() => {}
+            Err(fails @ NoScale::Fails { .. }) => self.failure = Some(fails.clone()),
+            Err(_) if self.unknown.is_some() => {}
+            Err(other) => self.unknown = Some(other.clone()),
         }
     }
-    unknown.map_or(Ok(sum), Err)
+
+    /// A failure that is certain outweighs one that the input cannot tell.
+    fn total(self) -> Result<(i64, Vec<Arc<Workload>>), NoScale> {
+        match self.failure.or(self.unknown) {
+            Some(error) => Err(error),
+            None => Ok((self.count, self.owners)),
+        }
+    }
+}
+
+/// The scales behind a budget's pods, as these come and go.
+#[derive(Debug, Clone, Default)]
+pub struct OwnerScales(BTreeMap<(Str, Str), Owned>);
+
+/// The pods of one owner that are there.
+#[derive(Debug, Clone)]
+struct Owned {
+    scale: Result<(Arc<Workload>, i32), NoScale>,
+    pods: usize,
+}
+
+impl OwnerScales {
+    /// A pod has come.
+    pub fn add(&mut self, snapshot: &Snapshot, pod: &Arc<Pod>) {
+        let Some(owner) = &pod.meta.controller else { return };
+        let make = || Owned { scale: scale_of(snapshot, pod, owner), pods: 0 };
+        self.0.entry((owner.name.clone(), owner.uid.clone())).or_insert_with(make).pods += 1;
+    }
+
+    /// A pod is gone.
+    pub fn remove(&mut self, pod: &Pod) {
+        let Some(owner) = &pod.meta.controller else { return };
+        let key = (owner.name.clone(), owner.uid.clone());
+        if let Some(owned) = self.0.get_mut(&key) {
+            owned.pods = owned.pods.saturating_sub(1);
+            if owned.pods == 0 {
+                self.0.remove(&key);
+            }
+        }
+    }
+
+    /// What the owners want together that have pods.
+    pub fn total(&self) -> Result<i64, NoScale> {
+        let mut sum = Sum::default();
+        self.0.values().for_each(|owned| sum.add(&owned.scale));
+        sum.total().map(|(count, _)| count)
+    }
 }
 
 /// The workload that gives a pod its scale. Mirrors the finders, in their order.

@@ -47,6 +47,28 @@ pub enum Change {
     Uncordon(Arc<Node>),
     /// Takes a taint off a node.
     RemoveTaint(Arc<Node>, Taint),
+    /// Puts a taint on a node.
+    AddTaint(Arc<Node>, Taint),
+    /// Lets in what a webhook does not answer: the kind and the name of its configuration, and its own name.
+    IgnoreFailures(WebhookKind, String, String),
+}
+
+/// The kind of configuration that a webhook stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookKind {
+    /// A `MutatingWebhookConfiguration`.
+    Mutating,
+    /// A `ValidatingWebhookConfiguration`.
+    Validating,
+}
+
+impl WebhookKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Mutating => "MutatingWebhookConfiguration",
+            Self::Validating => "ValidatingWebhookConfiguration",
+        }
+    }
 }
 
 impl Change {
@@ -106,6 +128,27 @@ impl Change {
                 let same = |t: &&Taint| t.key == taint.key && t.effect == taint.effect;
                 n.taints = n.taints.iter().filter(|t| !same(t)).cloned().collect();
             }),
+            Self::AddTaint(node, taint) => set_node(&mut changed, node, |n| {
+                n.taints = n.taints.iter().cloned().chain([taint.clone()]).collect();
+            }),
+            Self::IgnoreFailures(kind, configuration, name) => {
+                macro_rules! ignore {
+                    ($table:ident) => {
+                        changed.$table.update(|c| {
+                            (*c.meta.name == **configuration).then(|| {
+                                let mut new = (**c).clone();
+                                let of_name = new.body.webhooks.iter_mut().filter(|w| w.name == *name);
+                                of_name.for_each(|w| w.failure_policy = Some("Ignore".to_owned()));
+                                Arc::new(new)
+                            })
+                        })
+                    };
+                }
+                match kind {
+                    WebhookKind::Mutating => ignore!(mutating_webhooks),
+                    WebhookKind::Validating => ignore!(validating_webhooks),
+                }
+            }
         }
         changed
     }
@@ -126,6 +169,10 @@ impl Change {
             Self::Cordon(n) => format!("cordon node {}", n.meta.name),
             Self::Uncordon(n) => format!("uncordon node {}", n.meta.name),
             Self::RemoveTaint(n, taint) => format!("remove the taint {taint} from node {}", n.meta.name),
+            Self::AddTaint(n, taint) => format!("put the taint {taint} on node {}", n.meta.name),
+            Self::IgnoreFailures(kind, configuration, name) => {
+                format!("set failurePolicy Ignore on webhook {name} of {} {configuration}", kind.as_str())
+            }
         }
     }
 
@@ -156,6 +203,10 @@ impl Change {
             Self::RemoveTaint(n, taint) => {
                 one("", &["taint", "nodes", &n.meta.name, &format!("{}:{}-", taint.key, taint.effect)])
             }
+            Self::AddTaint(n, taint) => one("", &["taint", "nodes", &n.meta.name, &taint.to_string()]),
+            Self::IgnoreFailures(kind, configuration, name) => {
+                vec![failure_policy(kubectl, *kind, configuration, name, "Ignore")]
+            }
         }
     }
 
@@ -181,6 +232,12 @@ impl Change {
             Self::Cordon(n) => kubectl.line("", &["uncordon", &n.meta.name]),
             Self::Uncordon(n) => kubectl.line("", &["cordon", &n.meta.name]),
             Self::RemoveTaint(n, taint) => kubectl.line("", &["taint", "nodes", &n.meta.name, &taint.to_string()]),
+            Self::AddTaint(n, taint) => {
+                kubectl.line("", &["taint", "nodes", &n.meta.name, &format!("{}:{}-", taint.key, taint.effect)])
+            }
+            Self::IgnoreFailures(kind, configuration, name) => {
+                failure_policy(kubectl, *kind, configuration, name, "Fail")
+            }
         })
     }
 
@@ -205,6 +262,8 @@ impl Change {
                 "somebody cordoned it for a reason: pods can be placed where maintenance is under way".to_owned()
             }
             Self::RemoveTaint(..) => "other pods can be placed there too".to_owned(),
+            Self::AddTaint(n, _) => format!("pods that do not tolerate it are deleted from node {}", n.meta.name),
+            Self::IgnoreFailures(..) => "what the webhook would have denied or changed is let in as it is".to_owned(),
             Self::Cordon(_) => return None,
         })
     }
@@ -219,8 +278,10 @@ impl Change {
             // What KEDA writes is changed where KEDA reads it.
             Self::MinReplicas(a, _) | Self::MaxReplicas(a, _) if scaled_object(a).is_some() => None,
             Self::MinReplicas(a, _) | Self::MaxReplicas(a, _) => manager(&a.meta),
-            // A restart changes an annotation that nobody keeps; nodes and pods are nobody's.
-            Self::Restart(_)
+            // A restart changes an annotation that only an owner would put back.
+            Self::Restart(w) => w.meta.controller.as_ref().and_then(|_| manager(&w.meta)),
+            Self::IgnoreFailures(..)
+            | Self::AddTaint(..)
             | Self::DeletePod(_)
             | Self::ForceDeletePod(_)
             | Self::Cordon(_)
@@ -308,6 +369,12 @@ fn selector_patch(kubectl: &Kubectl, b: &Budget, selector: &LabelSelector) -> Op
     let value = manifest::selector(selector)?;
     let patch = json!([{"op": "replace", "path": "/spec/selector", "value": value}]).to_string();
     Some(kubectl.line(b.meta.ns(), &["patch", "pdb", &b.meta.name, "--type=json", "-p", &patch]))
+}
+
+/// A patch by strategy, which finds the webhook by its name.
+fn failure_policy(kubectl: &Kubectl, kind: WebhookKind, configuration: &str, name: &str, policy: &str) -> String {
+    let patch = json!({"webhooks": [{"name": name, "failurePolicy": policy}]}).to_string();
+    kubectl.line("", &["patch", &kind.as_str().to_lowercase(), configuration, "--type=strategic", "-p", &patch])
 }
 
 fn rule_patch(rule: &Rule) -> Value {

@@ -12,7 +12,7 @@ mod change;
 mod managed;
 mod manifest;
 
-pub use change::{Change, scale_target};
+pub use change::{Change, WebhookKind, scale_target};
 pub use managed::manager;
 
 use crate::shell::Kubectl;
@@ -117,6 +117,11 @@ impl<const N: usize> From<[Change; N]> for Cure {
 }
 
 impl Cure {
+    /// Several changes, made in their order.
+    pub fn of(changes: impl IntoIterator<Item = Change>) -> Self {
+        Self { changes: changes.into_iter().collect(), ..Self::default() }
+    }
+
     /// Sets how many pods a workload has: on the autoscaler that holds their number, where there is one, whose ceiling is
     /// raised where the API would refuse the floor.
     pub fn replicas(snapshot: &Snapshot, workload: &Arc<Workload>, count: i32) -> Self {
@@ -126,7 +131,7 @@ impl Cure {
             _ => None,
         };
         let raised = ceiling.filter(|(_, max)| *max < count).map(|(a, _)| Change::MaxReplicas(a, count));
-        Self { changes: raised.into_iter().chain([change]).collect(), ..Self::default() }
+        Self::of(raised.into_iter().chain([change]))
     }
 
     /// With words of its own instead of those of its changes.

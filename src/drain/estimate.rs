@@ -1,8 +1,9 @@
 //! How long a drain takes: grace periods, start-up times as they were observed, and kubectl's retries.
 
-use super::ground::{Candidate, Ground};
-use super::owners::STARTUP_GUESS;
-use super::simulate::{NodeRun, RETRY};
+use super::context::DrainContext;
+use super::controllers::{STARTUP_GUESS, Startup};
+use super::node_pod::NodePod;
+use super::simulation::drain::{Attempt, NodeRun};
 use crate::snapshot::age::duration_words;
 
 /// How long a drain takes.
@@ -18,35 +19,48 @@ pub struct Estimate {
 
 impl Estimate {
     /// The estimate of a drain that was simulated.
-    pub fn new(ground: &Ground<'_>, candidates: &[Candidate], run: &NodeRun) -> Self {
-        let going = || run.attempts.iter().filter(|a| a.step.is_some()).filter_map(|a| candidates.get(a.candidate));
-        let running = going().filter(|c| !c.pod.is_finished());
-        let grace = running.map(|c| ground.options.grace(&c.pod)).max().unwrap_or_default();
+    pub fn new(context: &DrainContext<'_>, pods: &[NodePod], run: &NodeRun) -> Self {
+        let removed = || run.attempts.iter().filter(|a| a.step.is_some()).filter_map(|a| pods.get(a.at));
+        let running = removed().filter(|p| !p.pod.is_finished());
+        let grace = running.map(|p| grace(context, p)).max().unwrap_or_default();
         let mut basis = vec![format!("every pod uses its grace period (up to {})", duration_words(grace))];
         if run.steps > 1 {
-            let observed: Vec<i64> =
-                going().filter_map(|c| ground.owners.of(&c.pod)).filter_map(|o| o.startup).collect();
-            basis.push(match observed.iter().max() {
-                Some(most) => format!("new pods start as its pods did (up to {})", duration_words(*most)),
-                None => format!("new pods take {STARTUP_GUESS} s to start, as nothing tells"),
+            let startups: Vec<Startup> = removed().filter_map(|p| context.controllers.of(&p.pod)?.startup).collect();
+            let observed = startups.iter().filter_map(|s| if let Startup::Observed(s) = s { Some(*s) } else { None });
+            let probed = startups.iter().filter_map(|s| if let Startup::Probes(s) = s { Some(*s) } else { None });
+            basis.push(match (observed.max(), probed.max()) {
+                (Some(most), _) => format!("new pods start as its pods did (up to {})", duration_words(most)),
+                (None, Some(most)) => format!(
+                    "new pods take {STARTUP_GUESS} s to start, as nothing tells, and up to {} more by their probes",
+                    duration_words(most)
+                ),
+                (None, None) => format!("new pods take {STARTUP_GUESS} s to start, as nothing tells"),
             });
-            basis.push(format!("kubectl tries again every {RETRY} s"));
+            basis.push(format!("kubectl tries again every {} s", context.drainer.retry));
         }
-        let hangs = run.attempts.iter().any(|a| a.step.is_none() || !a.ends);
-        if hangs {
+        if run.gave_up {
+            basis.push("then it ends in an error at its timeout".to_owned());
+        } else if run.attempts.iter().any(Attempt::stays) {
             basis.push("then it hangs on what stays".to_owned());
         }
         Self { steps: run.steps, seconds: run.ended - run.began, basis: basis.join("; ") }
     }
 }
 
+/// Seconds of grace that a pod has, or has left.
+fn grace(context: &DrainContext<'_>, p: &NodePod) -> i64 {
+    match p.pod.grace_left(context.snapshot.now) {
+        Some(left) => left,
+        None if p.pod.is_terminating() => 0,
+        None => context.drainer.grace_of(&p.pod),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Selection;
     use crate::drain::options::DrainOptions;
-    use crate::drain::simulate::drain;
-    use crate::drain::testing::{Cluster, owned_by};
+    use crate::drain::testing::{Cluster, drained, owned_by};
 
     /// The estimate of a drain of node `n`: pods by their grace, metadata and status; a budget with this rule, if any.
     fn estimate(pods: &[(i64, &str, &str)], rule: Option<&str>, grace_period: i64) -> Estimate {
@@ -68,12 +82,8 @@ mod tests {
             );
         }
         let snapshot = c.snapshot();
-        let (selection, options) =
-            (Selection::new(&snapshot), DrainOptions { grace_period, ..DrainOptions::default() });
-        let ground = Ground::new(&snapshot, &selection, &options);
-        let candidates = ground.candidates("n");
-        let (_, runs) = drain(&ground, &[("n".into(), &candidates)]);
-        Estimate::new(&ground, &candidates, &runs[0])
+        let options = DrainOptions { grace_period, ..DrainOptions::default() };
+        drained(&snapshot, &options, "n", |context, pods, run, _| Estimate::new(context, pods, run))
     }
 
     #[test]

@@ -10,19 +10,19 @@ use crate::snapshot::{Kind, Snapshot};
 /// What drain does with a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// It is evicted, or deleted.
-    Goes,
-    /// It is left alone: a DaemonSet's pod, a mirror.
-    LeftAlone,
-    /// The command does not speak of it.
+    /// It is removed: evicted, or deleted.
+    Delete,
+    /// It is ignored: a DaemonSet's pod, a mirror.
+    Skip,
+    /// The command does not look at it.
     Outside,
     /// It depends on an object that is not in the input.
     Unknown,
 }
 
-/// What the filters say of a pod.
+/// What the filters say of a pod. Mirrors `PodDeleteStatus`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filtered {
+pub struct PodDeleteStatus {
     /// What drain does with it, once it has the flags that it needs.
     pub decision: Decision,
     /// The flags without which drain refuses the pod, given or not.
@@ -32,8 +32,8 @@ pub struct Filtered {
 }
 
 /// Runs kubectl's filters in their order, as if every flag that they ask for were given.
-pub fn filter(snapshot: &Snapshot, options: &DrainOptions, pod: &Pod) -> Filtered {
-    let mut f = Filtered { decision: Decision::Goes, needs: Vec::new(), codes: Vec::new() };
+pub fn filter(snapshot: &Snapshot, options: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
+    let mut f = PodDeleteStatus { decision: Decision::Delete, needs: Vec::new(), codes: Vec::new() };
     let selected = options.pod_selector.as_ref().is_none_or(|(s, _)| s.matches(&pod.meta.labels));
     if !selected || is_skipped_as_deleted(snapshot, options, pod) {
         f.decision = Decision::Outside;
@@ -48,7 +48,7 @@ pub fn filter(snapshot: &Snapshot, options: &DrainOptions, pod: &Pod) -> Filtere
     if let Some(owner) = daemon_set_of(pod).filter(|_| !pod.is_finished()) {
         match daemon_set(snapshot, pod, owner) {
             Found::Yes => {
-                f.decision = Decision::LeftAlone;
+                f.decision = Decision::Skip;
                 f.codes.push(Code::DaemonSet);
                 f.needs.push(Flag::IgnoreDaemonSets);
                 return f;
@@ -64,7 +64,7 @@ pub fn filter(snapshot: &Snapshot, options: &DrainOptions, pod: &Pod) -> Filtere
         }
     }
     if pod.is_mirror() {
-        f.decision = Decision::LeftAlone;
+        f.decision = Decision::Skip;
         f.codes.push(Code::Mirror);
         f.needs.clear();
         return f;
@@ -132,23 +132,23 @@ mod tests {
         let scratch = r#""volumes": [{"name": "t", "emptyDir": {}}]"#;
         let done = r#""phase": "Succeeded""#;
         for (name, meta, spec, status, decision, needs, codes) in [
-            ("daemon", &*netd, "", "", Decision::LeftAlone, vec![Flag::IgnoreDaemonSets], vec![Code::DaemonSet]),
-            ("done-daemon", &netd, "", done, Decision::Goes, vec![], vec![Code::Completed]),
-            ("lost-daemon", &lost, "", "", Decision::Goes, vec![Flag::Force], vec![Code::Orphaned]),
+            ("daemon", &*netd, "", "", Decision::Skip, vec![Flag::IgnoreDaemonSets], vec![Code::DaemonSet]),
+            ("done-daemon", &netd, "", done, Decision::Delete, vec![], vec![Code::Completed]),
+            ("lost-daemon", &lost, "", "", Decision::Delete, vec![Flag::Force], vec![Code::Orphaned]),
             (
                 "lost-scratch",
                 &lost,
                 scratch,
                 "",
-                Decision::Goes,
+                Decision::Delete,
                 vec![Flag::Force, Flag::DeleteEmptyDirData],
                 vec![Code::Orphaned, Code::EmptyDir],
             ),
-            ("mirror", mirror, scratch, "", Decision::LeftAlone, vec![], vec![Code::Mirror]),
-            ("scratch", &web, scratch, "", Decision::Goes, vec![Flag::DeleteEmptyDirData], vec![Code::EmptyDir]),
-            ("bare", "", "", "", Decision::Goes, vec![Flag::Force], vec![Code::Unmanaged]),
-            ("done-bare", "", scratch, done, Decision::Goes, vec![], vec![Code::Completed]),
-            ("plain", &web, "", "", Decision::Goes, vec![], vec![]),
+            ("mirror", mirror, scratch, "", Decision::Skip, vec![], vec![Code::Mirror]),
+            ("scratch", &web, scratch, "", Decision::Delete, vec![Flag::DeleteEmptyDirData], vec![Code::EmptyDir]),
+            ("bare", "", "", "", Decision::Delete, vec![Flag::Force], vec![Code::Unmanaged]),
+            ("done-bare", "", scratch, done, Decision::Delete, vec![], vec![Code::Completed]),
+            ("plain", &web, "", "", Decision::Delete, vec![], vec![]),
         ] {
             let pod = c.pod_of("a", name, "n1", meta, spec, status);
             let f = filter(&c.snapshot(), &DrainOptions::default(), &pod);
@@ -164,10 +164,10 @@ mod tests {
         let pod = c.pod_of("a", "p", "n1", &format!(r#"{gone}, "labels": {{"app": "x"}}"#), "", "");
         let s = c.snapshot_at("2026-01-01T00:02:00Z");
         for (skip, selector, want) in [
-            (0, "app=x", Decision::Goes),
+            (0, "app=x", Decision::Delete),
             (0, "app=y", Decision::Outside),
             (119, "app=x", Decision::Outside),
-            (120, "app=x", Decision::Goes),
+            (120, "app=x", Decision::Delete),
         ] {
             let options = DrainOptions {
                 skip_wait_for_delete: skip,

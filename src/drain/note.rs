@@ -1,22 +1,23 @@
 //! What one pod meets, before pods that meet the same are told in one finding.
 
+use super::refusal::Refusal;
 use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::snapshot::pod::Pod;
 use std::sync::Arc;
 
-/// What a note means for the pod.
+/// Whether a pod can be drained, as one rule has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Effect {
-    /// Nothing: a warning, or a fact.
+pub enum Drainability {
+    /// It can, as far as the rule goes: a warning, or a fact.
     #[default]
-    None,
-    /// Whether it goes cannot be told.
+    Drains,
+    /// That cannot be told.
     Unknown,
-    /// The eviction is granted, and the pod does not go.
-    Held,
-    /// The eviction ends in an error.
-    Refused,
+    /// Its removal is granted, and does not end.
+    Stuck,
+    /// Its removal ends in an error.
+    Refused(Refusal),
 }
 
 /// What one pod meets.
@@ -25,7 +26,7 @@ pub struct Note {
     /// Its code.
     pub code: Code,
     /// What it means for the pod.
-    pub effect: Effect,
+    pub drainability: Drainability,
     /// What is found, as a sentence that does not name the pod: equal ones are told together.
     pub text: String,
     /// What is at fault besides the pod.
@@ -37,16 +38,16 @@ pub struct Note {
 }
 
 impl Note {
-    /// A note without an effect.
+    /// A note that keeps no pod from being drained.
     pub fn new(code: Code, text: impl Into<String>) -> Self {
         let (about, remedies) = (Vec::new(), Vec::new());
-        Self { code, effect: Effect::None, text: text.into(), about, remedies, severity: None }
+        Self { code, drainability: Drainability::Drains, text: text.into(), about, remedies, severity: None }
     }
 
-    /// The same note with an effect.
+    /// The same note, with what it means for the pod.
     #[must_use]
-    pub fn effect(mut self, effect: Effect) -> Self {
-        self.effect = effect;
+    pub fn means(mut self, drainability: Drainability) -> Self {
+        self.drainability = drainability;
         self
     }
 

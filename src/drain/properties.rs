@@ -1,18 +1,15 @@
 //! What must hold of every plan, tried on random clusters.
 
-use super::actor::Stage;
 use super::options::{After, DrainOptions};
 use super::outcome::{Outcome, Verdict};
-use super::successor::ready;
-use super::testing::Cluster;
-use super::world::World;
-use super::{Plan, Request, ground::Ground, plan, simulate};
+use super::rules::Rules;
+use super::simulation::Simulation;
+use super::testing::{Cluster, with_context};
+use super::{Plan, Request, plan};
 use crate::budget::Selection;
 use crate::finding::Code;
 use crate::snapshot::node::Node;
-use crate::snapshot::pod::Pod;
 use crate::snapshot::{Snapshot, Str};
-use jiff::SignedDuration;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::collections::HashMap;
@@ -123,39 +120,16 @@ fn planned(snapshot: &Snapshot, nodes: &[Arc<Node>], each_alone: bool) -> Plan {
 /// The cluster after a round: pods that went are gone, those that the plan made are where it put them, and the nodes
 /// are back.
 fn after_round(snapshot: &Snapshot, round: &[Str]) -> Snapshot {
-    let selection = Selection::new(snapshot);
-    let options = DrainOptions::default();
-    let ground = Ground::new(snapshot, &selection, &options);
-    let mut world = World::new(&ground);
-    let lists: Vec<_> = round.iter().map(|n| (n.clone(), ground.candidates(n))).collect();
-    let slices: Vec<_> = lists.iter().map(|(n, c)| (n.clone(), &c[..])).collect();
-    simulate::drain_together(&mut world, &ground, &slices);
-    round.iter().for_each(|n| world.uncordon(n));
-    world.settle();
-    let mut changed = snapshot.clone();
-    for (at, actor) in world.actors().iter().enumerate() {
-        match actor.stage {
-            Stage::Gone if actor.replaces.is_none() => {
-                let again =
-                    world.actors().iter().any(|a| a.pod.meta.name == actor.pod.meta.name && a.stage == Stage::Live);
-                if !again {
-                    changed.pods.remove(actor.pod.meta.ns(), &actor.pod.meta.name);
-                }
-            }
-            Stage::Live | Stage::Pending if !snapshot.pods.iter().any(|p| Arc::ptr_eq(p, &actor.pod)) => {
-                let pod = if actor.ready { ready(&actor.pod, snapshot.now) } else { actor.pod.clone() };
-                let mut pod = Pod { node: actor.node.clone(), ..(*pod).clone() };
-                // In the order in which they were made.
-                pod.meta.creation_timestamp =
-                    Some(snapshot.now + SignedDuration::from_millis(i64::try_from(at).unwrap()));
-                changed.pods.put(Arc::new(pod));
-            }
-            _ => {}
-        }
-    }
-    changed.now = snapshot.now + SignedDuration::from_mins(1);
-    changed.reindex();
-    changed
+    with_context(snapshot, &DrainOptions::default(), |context| {
+        let rules = Rules::new(context);
+        let lists: Vec<_> = round.iter().map(|n| (n.clone(), rules.node_pods(n))).collect();
+        let slices: Vec<_> = lists.iter().map(|(n, pods)| (n.clone(), &pods[..])).collect();
+        let mut sim = Simulation::new(context);
+        sim.drain_together(&slices);
+        round.iter().for_each(|n| sim.uncordon(n));
+        sim.settle();
+        sim.snapshot()
+    })
 }
 
 /// The same clusters at every run, so that a change is judged by itself; PROPTEST_RNG_SEED gives others.
@@ -211,7 +185,7 @@ proptest! {
         prop_assert!(order.lower_bound <= order.rounds.len());
         for (at, round) in order.rounds.into_iter().enumerate() {
             // From there on chance decides, and the plan says so.
-            if order.homeless.as_ref().is_some_and(|(until, _)| *until <= at) {
+            if order.without_place.as_ref().is_some_and(|(until, _)| *until <= at) {
                 break;
             }
             let list: Vec<Arc<Node>> = round.iter().filter_map(|n| snapshot.nodes.named("", n).cloned()).collect();

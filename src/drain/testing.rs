@@ -1,10 +1,12 @@
 //! Small clusters for tests, written as the API writes objects.
 
-use super::filters::filter;
-use super::ground::Ground;
-use super::hazards;
-use super::note::{Effect, Note};
+use super::context::{DrainContext, state_of};
+use super::node_pod::NodePod;
+use super::note::{Drainability, Note};
 use super::options::DrainOptions;
+use super::rules::Rules;
+use super::simulation::Simulation;
+use super::simulation::drain::NodeRun;
 use crate::budget::Selection;
 use crate::finding::Code;
 use crate::snapshot::builder::Builder;
@@ -85,11 +87,11 @@ impl Cluster {
     /// What pod `a/p` meets under a code when its node is drained with these flags.
     pub fn met(&self, code: Code, options: &DrainOptions) -> Vec<Note> {
         let snapshot = self.snapshot();
-        let selection = Selection::new(&snapshot);
-        let ground = Ground::new(&snapshot, &selection, options);
         let pod = snapshot.pods.named("a", "p").expect("pod a/p");
-        let filtered = filter(&snapshot, options, pod);
-        hazards::of(&ground, pod, &filtered).into_iter().filter(|n| n.code == code).collect()
+        with_context(&snapshot, options, |context| {
+            let met = Rules::new(context).node_pod(pod, context.budgets.of(pod).to_vec());
+            met.notes.into_iter().filter(|n| n.code == code).collect()
+        })
     }
 
     /// The cluster by now.
@@ -107,6 +109,31 @@ impl Cluster {
     }
 }
 
+/// What a drain of a snapshot with these flags is about.
+pub(crate) fn with_context<T>(
+    snapshot: &Snapshot,
+    options: &DrainOptions,
+    look: impl FnOnce(&DrainContext<'_>) -> T,
+) -> T {
+    let (selection, state) = (Selection::new(snapshot), state_of(snapshot));
+    look(&DrainContext::new(snapshot, &selection, &state, options))
+}
+
+/// Drains one node: what was on it, how that went, and the cluster then.
+pub(crate) fn drained<T>(
+    snapshot: &Snapshot,
+    options: &DrainOptions,
+    node: &str,
+    look: impl FnOnce(&DrainContext<'_>, &[NodePod], &NodeRun, &Simulation<'_>) -> T,
+) -> T {
+    with_context(snapshot, options, |context| {
+        let pods = Rules::new(context).node_pods(node);
+        let mut sim = Simulation::new(context);
+        let runs = sim.drain(&[(node.into(), &pods)]);
+        look(context, &pods, runs.first().expect("the run of one node"), &sim)
+    })
+}
+
 /// The metadata of a pod in namespace `a` that this object, added with [`Cluster::add`], controls.
 pub(crate) fn owned_by(api_version: &str, kind: &str, name: &str) -> String {
     format!(
@@ -115,10 +142,11 @@ pub(crate) fn owned_by(api_version: &str, kind: &str, name: &str) -> String {
     )
 }
 
-/// Holds notes against what is wanted: the effect of each, and words that its text has.
-pub(crate) fn assert_notes(title: &str, notes: &[Note], want: &[(Effect, &str)]) {
-    let as_wanted =
-        |(note, (effect, words)): (&Note, &(Effect, &str))| note.effect == *effect && note.text.contains(words);
+/// Holds notes against what is wanted: what each means for the pod, and words that its text has.
+pub(crate) fn assert_notes(title: &str, notes: &[Note], want: &[(Drainability, &str)]) {
+    let as_wanted = |(note, (means, words)): (&Note, &(Drainability, &str))| {
+        note.drainability == *means && note.text.contains(words)
+    };
     assert!(
         notes.len() == want.len() && notes.iter().zip(want).all(as_wanted),
         "{title}: {notes:#?} rather than {want:?}"

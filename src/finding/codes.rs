@@ -240,6 +240,11 @@ codes! {
         such_as "failurePolicy Fail, and the only pod of the webhook runs on the node that is drained."
         cure "Run the webhook elsewhere first, or exclude evictions from its rules."
     },
+    Timeout = "timeout" Error {
+        means "The drain's own deadline (--timeout) passes before the pod is gone: kubectl ends in an error."
+        such_as "--timeout=120s and a preStop hook that sleeps for ten minutes."
+        cure "Give the drain more time, or none to keep: without --timeout it waits without end."
+    },
     Quota = "quota" Error {
         means "A ResourceQuota refuses the pod."
         such_as "The namespace has used up its requests.cpu."
@@ -554,8 +559,10 @@ codes! {
         cure "Set the fields of securityContext that the message names."
     },
     AdmissionPolicy = "admission-policy" Error {
-        means "A ValidatingAdmissionPolicy or MutatingAdmissionPolicy refuses the pod."
-        such_as "A policy demands a label that the pods of the workload do not have."
+        means "A ValidatingAdmissionPolicy or MutatingAdmissionPolicy refuses a pod, its eviction or its deletion; or \
+               whether it does cannot be told from what is read."
+        such_as "A policy demands a label that the pods of the workload do not have; its binding denies evictions in a \
+                 namespace."
         cure "Change the pod as the policy's message says, or the policy's binding."
     },
     AdmissionPlugin = "admission-plugin" Error {

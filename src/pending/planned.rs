@@ -11,6 +11,7 @@ use super::stage::Stage;
 use crate::autoscale::Outlook;
 use crate::finding::{Code, Finding};
 use crate::sched::State;
+use crate::sched::place::Placed;
 use crate::snapshot::keep::{Keep, Reader};
 use crate::snapshot::pod::{Pod, VolumeSource};
 use crate::snapshot::workload::{Detail, Workload};
@@ -73,13 +74,13 @@ fn place(subject: Subject, pods: &[Arc<Pod>], state: &mut State, cx: &Context<'_
         if !item.findings.is_empty() {
             break;
         }
-        match state.likely_node(pod) {
-            Some(node) => {
+        match state.place(pod) {
+            Placed::On(node) => {
                 state.bind(pod, &node);
                 *nodes.entry(node).or_default() += 1;
                 placed += 1;
             }
-            None => {
+            Placed::Preempting { .. } | Placed::Nowhere => {
                 let (scheduling, findings) = explained(pod, None, state, &Outlook::new(state), cx, true);
                 item.findings = findings;
                 item.scheduling = Some(scheduling);

@@ -4,6 +4,7 @@ use super::Screen;
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
+use crate::drain::note::{Drainability, Note};
 use crate::drain::outcome::{Action, Outcome, PodPlan, Replacement, Verdict};
 use crate::drain::{NodePlan, Plan};
 use crate::finding::{Code, Finding, Severity};
@@ -88,10 +89,10 @@ fn why(n: &NodePlan) -> String {
 
 /// What a pod meets, in a line: what holds it, else what there is to know.
 fn pod_why(p: &PodPlan) -> String {
-    let held = |n: &&crate::drain::note::Note| n.effect > crate::drain::note::Effect::None;
+    let held = |n: &&Note| n.drainability > Drainability::Drains;
     let telling = match p.outcome {
         Outcome::Stays | Outcome::Unknown | Outcome::Waits => {
-            let refused = |n: &&crate::drain::note::Note| REFUSALS.contains(&n.code);
+            let refused = |n: &&Note| REFUSALS.contains(&n.code);
             p.notes.iter().find(held).or_else(|| p.notes.iter().find(refused)).or_else(|| p.notes.first())
         }
         Outcome::Gone => p.notes.iter().find(|n| severity(n) < Severity::Info),
@@ -113,7 +114,7 @@ const REFUSALS: &[Code] = &[
     Code::OperatorOwned,
 ];
 
-fn severity(note: &crate::drain::note::Note) -> Severity {
+fn severity(note: &Note) -> Severity {
     note.severity.unwrap_or_else(|| note.code.severity())
 }
 

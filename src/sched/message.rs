@@ -39,6 +39,11 @@ pub fn first_sentence(diagnosis: &Diagnosis) -> String {
     fit_error(diagnosis.total, tally, absent, diagnosis.left_out.as_ref().map(Status::words).as_deref())
 }
 
+/// The first sentence of the scheduler's words: what refuses the pod, without what preemption adds.
+pub fn first_sentence_of(words: &str) -> &str {
+    words.split_once(". ").map_or(words.trim_end_matches('.'), |(first, _)| first)
+}
+
 /// How many nodes gave each reason.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tally(HashMap<Reason, i64>);

@@ -25,6 +25,7 @@ pub(crate) mod place;
 pub(crate) mod preempt;
 pub(crate) mod preemption;
 pub(crate) mod resources;
+pub(crate) mod score;
 pub(crate) mod search;
 pub(crate) mod state;
 pub(crate) mod status;

@@ -2,24 +2,14 @@
 //! plans that ask thousands of times where pods of one template fit.
 
 use super::cycle::Cycle;
-use super::node::{NodeInfo, PodInfo};
+use super::node::NodeInfo;
+use super::state::Move;
 use std::sync::Arc;
 
-/// A pod that came to a node since the filters were made ready, or went from it.
-#[derive(Debug, Clone)]
-pub struct Move {
-    /// The pod.
-    pub info: Arc<PodInfo>,
-    /// The node.
-    pub node: Arc<NodeInfo>,
-    /// 1 for one that came, -1 for one that went.
-    pub sign: i64,
-}
-
 impl Cycle<'_> {
-    /// The first of some nodes that takes the pod after these moves; the nodes are given as they are by now. What is
-    /// counted per domain is exact for a node in the domains of all moves; see
-    /// [`minimum`](super::filters::pod_topology_spread::Constraint::minimum).
+    /// The first of some nodes that takes the pod after these moves; the nodes are given as they are by now. A filter that
+    /// had nothing to say when the cycle was made is not asked, and with very many domains their minimum is that of then:
+    /// see [`FEW_DOMAINS`](super::filters::pod_topology_spread::FEW_DOMAINS).
     pub fn first_fit_after<'n>(
         &mut self,
         moves: &[Move],

@@ -29,6 +29,19 @@ pub struct State {
     changed: Vec<NodeId>,
     /// Devices, once somebody has asked for them.
     devices: Arc<OnceLock<Devices>>,
+    /// Pods that came and went since, where that is recorded.
+    moves: Option<Vec<Move>>,
+}
+
+/// A pod that came to a node since the state was made from the snapshot, or went from it.
+#[derive(Debug, Clone)]
+pub struct Move {
+    /// The pod.
+    pub info: Arc<PodInfo>,
+    /// The node.
+    pub node: Arc<NodeInfo>,
+    /// 1 for one that came, -1 for one that went.
+    pub sign: i64,
 }
 
 impl State {
@@ -66,7 +79,19 @@ impl State {
             domains: DomainCache::default(),
             changed: Vec::new(),
             devices: Arc::default(),
+            moves: None,
         }
+    }
+
+    /// The same, which records the pods that come and go: see [`moves`](Self::moves).
+    pub fn recording(snapshot: &Snapshot) -> Self {
+        Self { moves: Some(Vec::new()), ..Self::new(snapshot) }
+    }
+
+    /// The same nodes and pods, with everything else as another snapshot has it.
+    #[must_use]
+    pub fn over(&self, snapshot: &Snapshot) -> Self {
+        Self { snapshot: snapshot.clone(), devices: Arc::default(), ..self.clone() }
     }
 
     /// The snapshot it was made from. Claims, volumes, classes, budgets and namespaces are read from it; its pods and
@@ -129,6 +154,17 @@ impl State {
         &self.changed
     }
 
+    /// The pods that came and went since the state was made; none where that is not recorded.
+    pub(super) fn moves(&self) -> &[Move] {
+        self.moves.as_deref().unwrap_or_default()
+    }
+
+    fn record(&mut self, info: &Arc<PodInfo>, node: NodeId, sign: i64) {
+        if let (Some(moves), Some(node)) = (&mut self.moves, self.nodes.get(node as usize)) {
+            moves.push(Move { info: info.clone(), node: node.clone(), sign });
+        }
+    }
+
     /// What the filters need of a pod that looks for a node.
     pub(super) fn incoming(&self, pod: &Arc<Pod>) -> Arc<PodInfo> {
         let sums = resources::requests(pod, Of::Incoming, self.minor);
@@ -141,7 +177,12 @@ impl State {
         self.let_go(pod);
         let info = Arc::new(PodInfo::running(pod, &self.catalogue, self.minor));
         let slot = Slot::new(info.clone());
-        self.change(node, |n| n.add(info)).map(|id| self.census.change(id, &slot, 1)).is_some()
+        let id = self.change(node, |n| n.add(info));
+        id.map(|id| {
+            self.census.change(id, &slot, 1);
+            self.record(&slot.info, id, 1);
+        })
+        .is_some()
     }
 
     /// Takes a pod away from its node. False where it is on none.
@@ -155,7 +196,12 @@ impl State {
     pub fn remove_from(&mut self, pod: &Pod, node: &str) -> bool {
         let mut gone = None;
         let id = self.change(node, |n| gone = n.remove(pod));
-        id.zip(gone).map(|(id, slot)| self.census.change(id, &slot, -1)).is_some()
+        id.zip(gone)
+            .map(|(id, slot)| {
+                self.census.change(id, &slot, -1);
+                self.record(&slot.info, id, -1);
+            })
+            .is_some()
     }
 
     /// Holds no node for the pod any more.

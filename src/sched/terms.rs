@@ -4,7 +4,7 @@
 use super::class::Class;
 use crate::snapshot::pod::PodAffinityTerm;
 use crate::snapshot::selector::LabelSelector;
-use crate::snapshot::{Map, Snapshot, Str};
+use crate::snapshot::{Snapshot, Str};
 
 /// A required (anti-)affinity term.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -41,13 +41,7 @@ impl Term {
         match &self.namespace_selector {
             None => false,
             Some(s) if s.is_everything() => true,
-            Some(s) => s.matches(&namespace_labels(namespaces, name)),
+            Some(s) => s.matches(&namespaces.namespace_labels(name)),
         }
     }
-}
-
-/// The labels of a namespace; of one that is not in the input, the one label that each has.
-fn namespace_labels(snapshot: &Snapshot, name: &Str) -> Map {
-    let known = snapshot.namespaces.named("", name).map(|n| n.meta.labels.clone());
-    known.unwrap_or_else(|| [(Str::from("kubernetes.io/metadata.name"), name.clone())].into_iter().collect())
 }

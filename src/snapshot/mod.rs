@@ -107,6 +107,9 @@ impl DerefMut for Snapshot {
     }
 }
 
+/// The label by which the API server gives each namespace its name.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
 /// Look-ups that the order of the tables does not give. Positions in the tables of pods and workloads.
 #[derive(Debug, Default)]
 struct Index {
@@ -235,6 +238,19 @@ impl Snapshot {
             }
         }
         Some(top)
+    }
+
+    /// The labels of a namespace. Of one that is not in the input, the one that the API server gives to each.
+    pub fn namespace_labels(&self, name: &str) -> Map {
+        let known = self.namespaces.named("", name).map(|n| n.meta.labels.clone()).unwrap_or_default();
+        if known.has(NAMESPACE_NAME) { known } else { known.with(NAMESPACE_NAME, name) }
+    }
+
+    /// Whether a namespace is being deleted: nothing can be created in it.
+    pub fn is_namespace_terminating(&self, name: &str) -> bool {
+        let terminating =
+            |n: &Namespace| n.meta.is_terminating() || n.status.as_ref().is_some_and(|s| s.phase == "Terminating");
+        self.namespaces.named("", name).is_some_and(|n| terminating(n))
     }
 
     /// Builds the look-ups again, after pods or workloads were added, removed or moved.

@@ -423,6 +423,20 @@ impl Keyed for Pod {
     }
 }
 
+impl PodSpec {
+    /// The longest wait of its preStop hooks in seconds, as far as they tell: those of sidecars begin together with the
+    /// others. Mirrors `killContainer` of `pkg/kubelet/kuberuntime/kuberuntime_container.go`.
+    pub fn longest_pre_stop(&self) -> Option<i64> {
+        let wait = |hook: &PreStop| match hook {
+            PreStop::Sleep(seconds) => Some(*seconds),
+            PreStop::Exec(seconds) => *seconds,
+            PreStop::Other => None,
+        };
+        let sidecars = self.init_containers.iter().filter(|c| c.sidecar);
+        self.containers.iter().chain(sidecars).filter_map(|c| c.pre_stop.as_ref()).filter_map(wait).max()
+    }
+}
+
 impl Pod {
     /// The condition of a type. Mirrors `podutil.GetPodCondition`.
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
@@ -437,6 +451,12 @@ impl Pod {
     /// Whether it is being deleted.
     pub fn is_terminating(&self) -> bool {
         self.meta.is_terminating()
+    }
+
+    /// Seconds until it should be gone, where it is being deleted; `None` where that time is past: it is stuck.
+    pub fn grace_left(&self, now: Timestamp) -> Option<i64> {
+        let left = self.meta.deletion_timestamp?.duration_since(now).as_secs();
+        (left >= 0 || self.status.phase == Phase::Pending).then(|| left.max(0))
     }
 
     /// Whether it has ended (Succeeded or Failed). Mirrors `podutil.IsPodTerminal`.

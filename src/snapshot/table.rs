@@ -133,6 +133,11 @@ impl<T: Keyed> Table<T> {
         }
     }
 
+    /// Whether it is the very same table: a clone of which nothing was changed.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Changes every object for which `change` returns another.
     pub fn update(&mut self, change: impl Fn(&Arc<T>) -> Option<Arc<T>>) {
         let list = Arc::make_mut(&mut self.0);

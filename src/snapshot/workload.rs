@@ -10,6 +10,7 @@ use super::table::Keyed;
 use crate::wire::meta::{self, ObjectMeta};
 use crate::wire::pod::PodTemplateSpec;
 use crate::wire::{apps, core};
+use jiff::Timestamp;
 
 /// A controller of pods, or the owner of one.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +90,75 @@ impl Workload {
             Scale::Replicas(n) => Some(n),
             Scale::NoScale | Scale::Unknown => None,
         }
+    }
+}
+
+/// What only some kinds have.
+impl Workload {
+    /// The spec and status of a Job.
+    pub fn job(&self) -> Option<(&apps::JobSpec, &apps::JobStatus)> {
+        match &self.detail {
+            Detail::Job(job) => Some((&job.0, &job.1)),
+            _ => None,
+        }
+    }
+
+    /// How many pods it has at a time, once it has all it wants; `None` where that is not known.
+    pub fn wanted_pods(&self) -> Option<i64> {
+        match &self.detail {
+            Detail::Job(job) => Some(job.0.wanted_pods(&job.1)),
+            _ => self.replicas().map(i64::from),
+        }
+    }
+
+    /// What a ReplicaSet or a ReplicationController reports of pods that it cannot create (`ReplicaFailure`).
+    pub fn replica_failure(&self) -> Option<&str> {
+        let failure = |kind: &str, status: &str| kind == "ReplicaFailure" && status == "True";
+        match &self.detail {
+            Detail::ReplicaSet(s) => {
+                s.conditions.iter().find(|c| failure(&c.type_, &c.status)).map(|c| c.message.as_str())
+            }
+            Detail::ReplicationController(s) => {
+                s.conditions.iter().find(|c| failure(&c.type_, &c.status)).map(|c| c.message.as_str())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl apps::JobSpec {
+    /// Whether a new pod is made only when the old one has ended: by `podReplacementPolicy`, whose default depends on
+    /// whether there is a pod failure policy.
+    pub fn replaces_after_failed(&self) -> bool {
+        match self.pod_replacement_policy.as_deref() {
+            Some(policy) => policy == "Failed",
+            None => self.pod_failure_policy.is_some(),
+        }
+    }
+
+    /// How many pods run at a time. Mirrors `manageJob` of `pkg/controller/job/job_controller.go`.
+    pub fn wanted_pods(&self, status: &apps::JobStatus) -> i64 {
+        if self.suspend {
+            return 0;
+        }
+        let parallel = i64::from(self.parallelism.unwrap_or(1));
+        let succeeded = i64::from(status.succeeded.unwrap_or_default());
+        let wanted = match self.completions {
+            Some(completions) => (i64::from(completions) - succeeded).min(parallel),
+            // A work queue: once one has found it empty, no new ones are made.
+            None if succeeded > 0 => 0,
+            None => parallel,
+        };
+        wanted.max(0)
+    }
+}
+
+impl apps::JobStatus {
+    /// When the Job ended: with the condition Complete or Failed.
+    pub fn ended(&self) -> Option<Timestamp> {
+        let ends = |kind: &str| matches!(kind, "Complete" | "Failed");
+        let condition = self.conditions.iter().find(|c| ends(&c.type_) && c.status == "True")?;
+        condition.last_transition_time.and_then(crate::wire::time::Time::timestamp)
     }
 }
 

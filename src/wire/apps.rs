@@ -182,6 +182,7 @@ wire! {
     JobSpec {
         parallelism: i32 = 1,
         completions: i32 = 2,
+        active_deadline_seconds: i64 = 3,
         completion_mode: opt_str = 9,
         backoff_limit: i32 = 7,
         backoff_limit_per_index: i32 = 12,

@@ -42,11 +42,14 @@ pub struct Constraint {
     namespace: Str,
     /// Which namespaces and label sets it counts.
     classes: Judged<()>,
-    /// The emptiest domain and the next one, before preemption changes any.
+    /// The emptiest domain and the next one; with more than [`FEW_DOMAINS`], as all were counted.
     lowest: [(usize, i64); 2],
 }
 
 const NO_DOMAIN: (usize, i64) = (usize::MAX, i32::MAX as i64);
+
+/// Of so few domains the emptiest ones are looked for again at every change.
+pub const FEW_DOMAINS: usize = 32;
 
 /// The required constraints of the pod, counted over the state.
 pub fn constraints(incoming: &Incoming<'_>) -> Vec<Constraint> {
@@ -119,6 +122,11 @@ impl Constraint {
             }
         });
         self.counts = counts;
+        self.find_lowest();
+    }
+
+    fn find_lowest(&mut self) {
+        self.lowest = [NO_DOMAIN; 2];
         for (domain, count) in self.counts.iter().enumerate().filter_map(|(d, c)| Some((d, (*c)?))) {
             let [first, second] = self.lowest;
             if count < first.1 {
@@ -147,7 +155,8 @@ impl Constraint {
         self.counts.iter().flatten().count()
     }
 
-    /// The least number of matching pods in any domain, when only `changed` may have changed since all were counted.
+    /// The least number of matching pods in any domain. With more than [`FEW_DOMAINS`], only `changed` may have changed
+    /// since all were counted.
     pub fn minimum(&self, changed: usize) -> i64 {
         if self.domains_counted() < self.min_domains {
             return 0;
@@ -195,6 +204,9 @@ impl Filter for Spread {
             let Some(domain) = c.domain(node.id) else { continue };
             if let Some(Some(count)) = c.counts.get_mut(domain) {
                 *count += sign;
+            }
+            if c.counts.len() <= FEW_DOMAINS {
+                c.find_lowest();
             }
         }
     }

@@ -1,0 +1,109 @@
+//! What a drain is about: the cluster, the drainer, and what both bring along. All simulations of a plan share it.
+
+use super::controllers::Controllers;
+use super::drainer::Drainer;
+use super::options::DrainOptions;
+use super::tracker::Budgets;
+use crate::admission::Admission;
+use crate::budget::Selection;
+use crate::sched::State;
+use crate::sched::place::{Placed, Placer, SAMPLED};
+use crate::snapshot::pod::Pod;
+use crate::snapshot::{Snapshot, Str};
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What all simulations of a plan share.
+pub struct DrainContext<'a> {
+    /// The cluster.
+    pub snapshot: &'a Snapshot,
+    /// The flags of the drain.
+    pub options: &'a DrainOptions,
+    /// Who drains, and how.
+    pub drainer: Drainer,
+    /// Which budgets cover which pods.
+    pub selection: &'a Selection,
+    /// The budgets.
+    pub budgets: Budgets<'a>,
+    /// What makes new pods.
+    pub controllers: Controllers<'a>,
+    /// What is asked before a request is let in.
+    pub admission: Admission<'a>,
+    /// The scheduler's view.
+    pub state: &'a State,
+    /// Which node takes a pod.
+    pub scheduler: Box<dyn Scheduler + 'a>,
+    /// The controllers (by uid) below each topmost one (by its address), once somebody asks.
+    families: OnceCell<HashMap<usize, Vec<Str>>>,
+}
+
+/// Says which node takes a pod, and may learn from what it was asked before. An object, as it borrows what it learns from.
+pub trait Scheduler {
+    /// Where the pod is put in such a state; `near` is the node that it leaves.
+    fn place(&self, state: &State, pod: &Arc<Pod>, near: Option<&str>) -> Placed;
+
+    /// The first sentence of what is said of a pod that fits nowhere.
+    fn words(&self, state: &State, pod: &Arc<Pod>) -> String;
+
+    /// Whether the first node that fits is taken, and not the best one.
+    fn is_sampled(&self) -> bool;
+}
+
+impl Scheduler for RefCell<Placer<'_>> {
+    fn place(&self, state: &State, pod: &Arc<Pod>, near: Option<&str>) -> Placed {
+        self.borrow_mut().place(state, pod, near)
+    }
+
+    fn words(&self, state: &State, pod: &Arc<Pod>) -> String {
+        self.borrow_mut().words(state, pod)
+    }
+
+    fn is_sampled(&self) -> bool {
+        self.borrow().is_sampled()
+    }
+}
+
+/// The scheduler's view of a cluster that is to be drained.
+pub fn state_of(snapshot: &Snapshot) -> State {
+    // What comes and goes is needed only where nodes are looked at in part.
+    if snapshot.nodes.len() > SAMPLED { State::recording(snapshot) } else { State::new(snapshot) }
+}
+
+impl<'a> DrainContext<'a> {
+    /// A drain by `kubectl drain` with these flags. `state` is the scheduler's view of the same cluster.
+    pub fn new(snapshot: &'a Snapshot, selection: &'a Selection, state: &'a State, options: &'a DrainOptions) -> Self {
+        Self {
+            snapshot,
+            options,
+            drainer: Drainer::kubectl(options),
+            selection,
+            budgets: Budgets::new(snapshot, selection),
+            controllers: Controllers::new(snapshot),
+            admission: Admission::new(snapshot),
+            state,
+            scheduler: Box::new(RefCell::new(Placer::new(state))),
+            families: OnceCell::new(),
+        }
+    }
+
+    /// The pods of the same topmost controller, the pod itself among them; none for a pod without one.
+    pub fn siblings(&self, pod: &Pod) -> Vec<&'a Arc<Pod>> {
+        let top = self.snapshot.top_controller_of(&pod.meta).map(|w| Arc::as_ptr(w) as usize);
+        let families = self.families.get_or_init(|| families(self.snapshot));
+        let uids = top.and_then(|top| families.get(&top));
+        uids.into_iter().flatten().flat_map(|uid| self.snapshot.pods_of(uid)).collect()
+    }
+}
+
+fn families(snapshot: &Snapshot) -> HashMap<usize, Vec<Str>> {
+    let mut families: HashMap<usize, Vec<Str>> = HashMap::new();
+    let mut seen = HashSet::new();
+    for pod in snapshot.pods.iter() {
+        let Some(owner) = pod.meta.controller.as_ref().filter(|o| seen.insert(&o.uid)) else { continue };
+        if let Some(top) = snapshot.top_controller_of(&pod.meta) {
+            families.entry(Arc::as_ptr(top) as usize).or_default().push(owner.uid.clone());
+        }
+    }
+    families
+}

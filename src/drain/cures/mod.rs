@@ -1,0 +1,194 @@
+//! What would let the pods be removed that a drain leaves: changes, each tried by planning the command again.
+
+mod candidates;
+mod trial;
+
+use super::command;
+use super::context::DrainContext;
+use super::note::{Drainability, Note};
+use super::options::DrainOptions;
+use super::outcome::{PodPlan, Verdict};
+use super::plan::{NodePlan, Request};
+use super::refusal::Refusal;
+use crate::cure::{Cure, Remedy};
+use crate::finding::Code;
+use crate::shell::Kubectl;
+use crate::snapshot::{Snapshot, Str};
+use candidates::{Held, candidates};
+use std::collections::HashSet;
+use std::time::Duration;
+use trial::{Trials, keeps_promise, restarts};
+
+/// At most so many remedies are told of one cause.
+const TOLD: usize = 4;
+
+/// Adds to what keeps pods on blocked nodes what would let them be removed.
+pub fn add(context: &DrainContext<'_>, request: &Request, nodes: &mut [NodePlan]) {
+    let trials = Trials::new(context);
+    let all: Vec<Str> = request.nodes.iter().map(|n| n.meta.name.clone()).collect();
+    let mut known: HashSet<Refusal> = HashSet::new();
+    for plan in nodes.iter_mut().filter(|n| n.verdict == Verdict::Blocked) {
+        let one = [plan.node.meta.name.clone()];
+        let drained = if request.each_alone { &one[..] } else { &all[..] };
+        for group in groups(&plan.pods) {
+            let held = held(plan, &group);
+            // The same budget on another node: what was tried there is offered here.
+            let tried = held.refusal.is_none_or(|r| known.insert(r));
+            let run = Run { context, trials: &trials, plan, held, drained };
+            let remedies = if tried { run.remedies() } else { run.untried() };
+            for at in group {
+                if let Some(note) = plan.pods.get_mut(at).and_then(|p| p.notes.first_mut()) {
+                    note.remedies.splice(0..0, remedies.iter().cloned());
+                }
+            }
+        }
+    }
+}
+
+/// The pods that stay, those of one cause together, by their places in the plan.
+fn groups(pods: &[PodPlan]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<(&Note, Vec<usize>)> = Vec::new();
+    for (at, pod) in pods.iter().enumerate().filter(|(_, p)| p.blocks()) {
+        let Some(note) = pod.notes.first() else { continue };
+        let same = |n: &&mut (&Note, Vec<usize>)| n.0.code == note.code && n.0.text == note.text;
+        match groups.iter_mut().find(same) {
+            Some((_, places)) => places.push(at),
+            None => groups.push((note, vec![at])),
+        }
+    }
+    groups.into_iter().map(|(_, places)| places).collect()
+}
+
+fn held<'p>(plan: &'p NodePlan, group: &[usize]) -> Held<'p> {
+    let pods = group.iter().filter_map(|at| plan.pods.get(*at));
+    let cause = pods.clone().next().and_then(|p| p.notes.first()).map(|n| n.drainability);
+    let refusal = match cause {
+        Some(Drainability::Refused(refusal)) => Some(refusal),
+        _ => None,
+    };
+    Held { node: &plan.node, pods: pods.map(|p| &p.pod).collect(), refusal }
+}
+
+/// What can be done about one cause on one node.
+struct Run<'r> {
+    context: &'r DrainContext<'r>,
+    trials: &'r Trials<'r>,
+    plan: &'r NodePlan,
+    held: Held<'r>,
+    drained: &'r [Str],
+}
+
+impl Run<'_> {
+    fn remedies(&self) -> Vec<Remedy> {
+        let stayed: Vec<String> = self.plan.pods.iter().filter(|p| p.blocks()).map(|p| p.pod.meta.path()).collect();
+        let snapshot = self.context.snapshot;
+        let mut told: Vec<Remedy> = Vec::new();
+        let mut failed: Vec<String> = Vec::new();
+        let mut relaxed = false;
+        told.extend(self.flags(&stayed));
+        for cure in candidates(self.context, &self.held) {
+            if told.len() >= TOLD {
+                break;
+            }
+            // One weaker rule is enough.
+            let is_rule = matches!(cure.changes(), [crate::cure::Change::SetRule(..)]);
+            if is_rule && relaxed {
+                continue;
+            }
+            let changes = cure.changes().to_vec();
+            let holds = |changed: &Snapshot| {
+                let anew = restarts(&changes);
+                let outcomes = if anew.is_empty() {
+                    self.trials.outcomes(changed, self.drained)
+                } else {
+                    self.trials.after_restarts(changed, &anew, self.drained)
+                };
+                outcomes.is_some_and(|o| keeps_promise(&o, &self.held.pods, &stayed))
+            };
+            let text = cure.clone().untried(snapshot).text;
+            match cure.tried(snapshot, holds) {
+                Some(remedy) => {
+                    relaxed |= is_rule;
+                    told.push(remedy);
+                }
+                None => failed.push(text),
+            }
+        }
+        // What lets a new pod fit may let the budget recover.
+        let made_fit: Vec<&Remedy> = self.placements().collect();
+        for remedy in made_fit {
+            let holds = |changed: &Snapshot| {
+                let outcomes = self.trials.outcomes(changed, self.drained);
+                outcomes.is_some_and(|o| keeps_promise(&o, &self.held.pods, &stayed))
+            };
+            told.extend(remedy.tried_again(snapshot, holds));
+        }
+        if told.is_empty() {
+            told.push(self.none(&failed));
+        }
+        told
+    }
+
+    /// What was tried for the same cause on another node.
+    fn untried(&self) -> Vec<Remedy> {
+        let cures = candidates(self.context, &self.held).into_iter().take(2);
+        cures.map(|c: Cure| c.untried(self.context.snapshot)).collect()
+    }
+
+    /// The remedies that the plan has for new pods without a place.
+    fn placements(&self) -> impl Iterator<Item = &Remedy> {
+        let notes = self.plan.pods.iter().flat_map(|p| &p.notes);
+        notes.filter(|n| n.code == Code::ReplacementUnschedulable).flat_map(|n| &n.remedies)
+    }
+
+    /// Other flags of the drain that would let it end.
+    fn flags(&self, stayed: &[String]) -> Option<Remedy> {
+        let (options, note) = (self.context.options, self.leading()?);
+        let (changed, text) = match note.code {
+            Code::Timeout => {
+                let without = DrainOptions { timeout: Duration::ZERO, ..options.clone() };
+                (without, "drain without --timeout: the drain then waits as long as it takes")
+            }
+            Code::StuckTerminating if options.skip_wait_for_delete == 0 => {
+                let skips = DrainOptions { skip_wait_for_delete: 1, ..options.clone() };
+                (
+                    skips,
+                    "drain with --skip-wait-for-delete-timeout=1: kubectl goes on past pods whose deletion is overdue",
+                )
+            }
+            _ => return None,
+        };
+        let nodes: Vec<&str> = self.drained.iter().map(|n| &**n).collect();
+        let line = command::line(&Kubectl::of(self.context.snapshot), &nodes, &changed, &self.plan.needed_flags);
+        let remedy = Remedy::advice(text).command(line);
+        let holds = || {
+            self.trials.with_flags(&changed, self.drained).is_some_and(|o| keeps_promise(&o, &self.held.pods, stayed))
+        };
+        let remedy = if note.code == Code::StuckTerminating {
+            remedy.risk("the pods stay on the node as they are, and run on if the machine does")
+        } else {
+            remedy
+        };
+        remedy.tried(holds)
+    }
+
+    fn leading(&self) -> Option<&Note> {
+        let first = self.held.pods.first()?;
+        let plan = self.plan.pods.iter().find(|p| std::ptr::eq(&raw const *p.pod, &raw const ***first))?;
+        plan.notes.first()
+    }
+
+    /// Why nothing is offered.
+    fn none(&self, failed: &[String]) -> Remedy {
+        if let Some(way) = candidates::owned_by_operator(self.context, &self.held) {
+            return Remedy::advice(format!("no change of the budget is offered: {way}"));
+        }
+        Remedy::advice(match failed {
+            [] => "no single change is known that would let the pods be evicted".to_owned(),
+            failed => format!(
+                "no single change was found that lets the pods be evicted; tried without success: {}",
+                failed.join("; ")
+            ),
+        })
+    }
+}

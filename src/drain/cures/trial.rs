@@ -1,0 +1,151 @@
+//! A change on trial: the whole command planned again on the cluster in which the change is made.
+
+use crate::budget::Selection;
+use crate::cure::Change;
+use crate::drain::context::{DrainContext, state_of};
+use crate::drain::explain;
+use crate::drain::node_pod::NodePod;
+use crate::drain::options::DrainOptions;
+use crate::drain::outcome::Outcome;
+use crate::drain::rules::Rules;
+use crate::drain::simulation::Simulation;
+use crate::drain::simulation::snapshot::synced;
+use crate::drain::tracker::{BudgetId, Budgets, Sync};
+use crate::sched::State;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::workload::Workload;
+use crate::snapshot::{Snapshot, Str};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What all trials of one plan may cost together, in pods that are looked at.
+const EFFORT: usize = 300_000;
+
+/// What a plan says of pods: `namespace/name` and what becomes of each that is removed.
+pub type Outcomes = HashMap<String, Outcome>;
+
+/// Trials of changes to a drain.
+pub struct Trials<'a> {
+    context: &'a DrainContext<'a>,
+    effort: Cell<usize>,
+}
+
+impl<'a> Trials<'a> {
+    /// Trials of changes to this drain.
+    pub fn new(context: &'a DrainContext<'a>) -> Self {
+        Self { context, effort: Cell::new(EFFORT) }
+    }
+
+    /// What becomes of the pods of these nodes, drained by one command, once the cluster has changed; `None` where that
+    /// would take too long to find out.
+    pub fn outcomes(&self, changed: &Snapshot, nodes: &[Str]) -> Option<Outcomes> {
+        self.outcomes_with(changed, self.context.options, nodes, None)
+    }
+
+    /// The same with other flags.
+    pub fn with_flags(&self, options: &DrainOptions, nodes: &[Str]) -> Option<Outcomes> {
+        self.outcomes_with(self.context.snapshot, options, nodes, None)
+    }
+
+    /// The same after workloads have been restarted, and all their new pods are Ready; `None` where that does not end.
+    pub fn after_restarts(&self, changed: &Snapshot, restarts: &[&Arc<Workload>], nodes: &[Str]) -> Option<Outcomes> {
+        self.spend(changed.pods.len())?;
+        let (selection, state) = (Selection::new(changed), state_of(changed));
+        let context = DrainContext::new(changed, &selection, &state, self.context.options);
+        let mut sim = Simulation::new(&context);
+        if !restarts.iter().all(|w| sim.roll_out(w)) {
+            return None;
+        }
+        self.outcomes_with(&sim.snapshot(), self.context.options, nodes, Some(&sim.state))
+    }
+
+    fn spend(&self, effort: usize) -> Option<()> {
+        let left = self.effort.get().checked_sub(effort)?;
+        self.effort.set(left);
+        Some(())
+    }
+
+    fn outcomes_with(
+        &self,
+        changed: &Snapshot,
+        options: &DrainOptions,
+        nodes: &[Str],
+        known: Option<&State>,
+    ) -> Option<Outcomes> {
+        let before = self.context.snapshot;
+        let same_pods = changed.pods.is_same(&before.pods);
+        let same_nodes = changed.nodes.is_same(&before.nodes);
+        let on_nodes: usize = nodes.iter().map(|n| changed.pods_on(n).count()).sum();
+        let whole = if same_pods && same_nodes { changed.budgets.len() / 8 } else { changed.pods.len() };
+        self.spend(on_nodes + whole)?;
+        let selection = if same_pods && same_selectors(before, changed) {
+            self.context.selection.clone()
+        } else {
+            Selection::new(changed)
+        };
+        let changed = up_to_date(before, changed, &selection);
+        let state = match known {
+            Some(state) => state.over(&changed),
+            None if same_pods && same_nodes => self.context.state.over(&changed),
+            None => state_of(&changed),
+        };
+        let context = DrainContext::new(&changed, &selection, &state, options);
+        let rules = Rules::new(&context);
+        let pods: Vec<Vec<NodePod>> = nodes.iter().map(|n| rules.node_pods(n)).collect();
+        let lists: Vec<(Str, &[NodePod])> = nodes.iter().cloned().zip(pods.iter().map(|p| &p[..])).collect();
+        let mut sim = Simulation::new(&context);
+        let runs = sim.drain(&lists);
+        let all = pods.iter().zip(&runs).flat_map(|(pods, run)| {
+            run.attempts
+                .iter()
+                .filter_map(|a| pods.get(a.at).map(|p| (p.pod.meta.path(), explain::outcome(&context, p, a))))
+        });
+        Some(all.collect())
+    }
+}
+
+/// Whether budgets cover the same pods as before.
+fn same_selectors(before: &Snapshot, changed: &Snapshot) -> bool {
+    before.budgets.len() == changed.budgets.len()
+        && before
+            .budgets
+            .iter()
+            .zip(changed.budgets.iter())
+            .all(|(a, b)| Arc::ptr_eq(a, b) || (a.meta.path() == b.meta.path() && a.selector == b.selector))
+}
+
+/// The disruption controller has looked at the budgets that were changed.
+fn up_to_date(before: &Snapshot, changed: &Snapshot, selection: &Selection) -> Snapshot {
+    let mut new = changed.clone();
+    if before.budgets.is_same(&changed.budgets) {
+        return new;
+    }
+    let budgets = Budgets::new(changed, selection);
+    for (id, budget) in (0..).zip(changed.budgets.iter()) {
+        let known = before.budgets.named(budget.meta.ns(), &budget.meta.name);
+        if known.is_some_and(|k| Arc::ptr_eq(k, budget)) {
+            continue;
+        }
+        let id: BudgetId = id;
+        if let Some(tracker) = budgets.tracker(id).filter(|t| t.sync == Sync::Done) {
+            new.budgets.put(Arc::new(synced(budget, &tracker.numbers)));
+        }
+    }
+    new
+}
+
+/// The workloads that changes restart.
+pub fn restarts(changes: &[Change]) -> Vec<&Arc<Workload>> {
+    changes.iter().filter_map(|c| if let Change::Restart(w) = c { Some(w) } else { None }).collect()
+}
+
+/// Whether all of these pods are removed, and no other pod stays that did not stay before.
+pub fn keeps_promise(outcomes: &Outcomes, pods: &[&Arc<Pod>], stayed: &[String]) -> bool {
+    let removed = |p: &&Arc<Pod>| {
+        let outcome = outcomes.get(&p.meta.path());
+        outcome.is_none_or(|o| matches!(o, Outcome::Gone | Outcome::Waits))
+    };
+    let known = |(path, outcome): (&String, &Outcome)| *outcome != Outcome::Stays || stayed.contains(path);
+    pods.iter().all(removed) && outcomes.iter().all(known)
+}

@@ -1,0 +1,166 @@
+//! Why evictions of a pod were refused, and whether that ends: one leading cause, the one that `status` has for the
+//! budget.
+
+use super::obstacle::{self, Obstacle};
+use crate::budget::{Judgement, Verdict};
+use crate::drain::context::DrainContext;
+use crate::drain::drainer::Removes;
+use crate::drain::node_pod::NodePod;
+use crate::drain::note::{Drainability, Note};
+use crate::drain::refusal::Refusal;
+use crate::drain::simulation::Simulation;
+use crate::drain::simulation::drain::Attempt;
+use crate::drain::tracker::BudgetId;
+use crate::finding::{Code, Finding, Ref, Severity};
+use crate::snapshot::budget::Budget;
+
+/// What is said of a pod that was refused; nothing where a rule has said it.
+pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &Attempt) -> Vec<Note> {
+    let Some(refusal) = a.refusal else { return Vec::new() };
+    let stays = a.step.is_none();
+    let code = code(context, refusal);
+    let mut notes = match refusal {
+        // The rule that found it has said it.
+        Refusal::Webhook | Refusal::AdmissionPolicy => Vec::new(),
+        Refusal::NotTried => {
+            let by = match context.drainer.removes {
+                Removes::ByDeletion => "deletions (--disable-eviction)",
+                Removes::ByEviction => "evictions",
+            };
+            let text = format!("it is not deleted: the drain of the node ends with the first error of its {by}");
+            vec![Note::new(code, text)]
+        }
+        Refusal::NamespaceTerminating => {
+            let text = "its namespace is being deleted: evictions are forbidden there (403) until the pod itself is being \
+                        deleted";
+            vec![Note::new(code, text)]
+        }
+        Refusal::Overlap => {
+            let paths = context.budgets.paths(&p.budgets);
+            let all: Vec<&str> = paths.iter().map(|p| &**p).collect();
+            vec![Note::new(code, format!("budgets {} all cover it: evicting it is an error (500)", all.join(" and ")))]
+        }
+        Refusal::Stale(id) => with_budget(context, id, |path, _| {
+            let text = format!(
+                "the status of budget {path} is behind: evictions are refused (429) until the disruption controller has \
+                 caught up"
+            );
+            vec![Note::new(code, text)]
+        }),
+        Refusal::StatusUnusable(id) => with_budget(context, id, |path, _| {
+            let text = format!("the status of budget {path} is one that the eviction endpoint refuses to use (403)");
+            vec![Note::new(code, text)]
+        }),
+        Refusal::SyncFailed(id) => with_budget(context, id, |path, _| {
+            let why = first_finding(context, id).map(|f| f.message.clone()).unwrap_or_default();
+            vec![Note::new(code, format!("budget {path} cannot be synced, so it allows no eviction: {why}"))]
+        }),
+        Refusal::NotJudged(id) => with_budget(context, id, |path, _| {
+            let why = first_finding(context, id).map(|f| f.message.clone()).unwrap_or_default();
+            vec![Note::new(code, format!("whether budget {path} allows the eviction is not known: {why}"))]
+        }),
+        Refusal::Budget(id) => with_budget(context, id, |path, _| match code {
+            Code::BudgetNever => never(context, id, path),
+            Code::BudgetShared => vec![shared(context, sim, id, path, stays)],
+            _ => vec![waits(context, sim, id, path)],
+        }),
+    };
+    let budgets = || p.budgets.iter().filter_map(|id| Some(Ref::budget(context.budgets.get(*id)?)));
+    for (at, note) in notes.iter_mut().enumerate() {
+        note.about.extend(budgets());
+        if at == 0 && stays && code != Code::NotJudged {
+            note.drainability = Drainability::Refused(refusal);
+            note.severity = Some(Severity::Error);
+        }
+    }
+    notes
+}
+
+/// Under which code a refusal is told.
+fn code(context: &DrainContext<'_>, refusal: Refusal) -> Code {
+    match refusal {
+        Refusal::NamespaceTerminating => Code::Terminating,
+        Refusal::Overlap => Code::Overlap,
+        Refusal::Stale(_) | Refusal::StatusUnusable(_) => Code::Stale,
+        Refusal::SyncFailed(_) => Code::SyncFailed,
+        Refusal::NotJudged(_) => Code::NotJudged,
+        Refusal::Webhook | Refusal::NotTried => Code::Webhook,
+        Refusal::AdmissionPolicy => Code::AdmissionPolicy,
+        Refusal::Budget(id) => {
+            let allowed = context.budgets.tracker(id).map_or(0, |t| t.numbers.allowed);
+            match context.budgets.verdict(id) {
+                _ if allowed > 0 => Code::BudgetShared,
+                Some(Verdict::Never) => Code::BudgetNever,
+                _ => Code::BudgetWaits,
+            }
+        }
+    }
+}
+
+fn with_budget(context: &DrainContext<'_>, id: BudgetId, notes: impl FnOnce(&str, &Budget) -> Vec<Note>) -> Vec<Note> {
+    context.budgets.get(id).map(|budget| notes(&budget.meta.path(), budget)).unwrap_or_default()
+}
+
+/// What `status` says first of a budget.
+fn first_finding<'c>(context: &'c DrainContext<'_>, id: BudgetId) -> Option<&'c Finding> {
+    context.budgets.judgement(id)?.findings.first()
+}
+
+/// The rule allows nothing; what else keeps the budget from allowing anything is told by itself.
+fn never(context: &DrainContext<'_>, id: BudgetId, path: &str) -> Vec<Note> {
+    let Some(j) = context.budgets.judgement(id) else { return Vec::new() };
+    let of = |codes: &[Code]| j.findings.iter().filter(|f| codes.contains(&f.code)).collect::<Vec<_>>();
+    let rule = of(&[Code::ZeroByRule, Code::NoRule, Code::UnmanagedPods]);
+    let why = rule.first().or(j.findings.iter().collect::<Vec<_>>().first()).map(|f| f.message.clone());
+    let mut notes = vec![Note::new(
+        Code::BudgetNever,
+        format!("budget {path} never allows an eviction: {}", why.unwrap_or_default()),
+    )];
+    let besides = of(&[Code::UnhealthyPods, Code::MissingPods]);
+    notes.extend(besides.into_iter().map(|f| Note::new(f.code, format!("under budget {path}: {}", f.message))));
+    notes
+}
+
+/// The drain itself has used what the budget allows.
+fn shared(context: &DrainContext<'_>, sim: &Simulation<'_>, id: BudgetId, path: &str, stays: bool) -> Note {
+    let allowed = context.budgets.tracker(id).map_or(0, |t| t.numbers.allowed);
+    let evictions = if allowed == 1 { "1 eviction".to_owned() } else { format!("{allowed} evictions") };
+    let used = obstacle::used_on(sim, id);
+    let obstacle = stays.then(|| obstacle::first(context, sim, id)).flatten();
+    let on = match &obstacle {
+        Some(Obstacle::OfEvicted { pod, .. }) => format!(" on {pod}"),
+        _ => match &used[..] {
+            [] => String::new(),
+            [one] => format!(" on {one}"),
+            [one, more @ ..] => format!(" on {one} and {} more", more.len()),
+        },
+    };
+    let rest = match obstacle {
+        Some(obstacle) => obstacle.clause(),
+        None if stays => ", and nothing brings the budget back".to_owned(),
+        None => "; the next eviction is allowed once a new pod is Ready".to_owned(),
+    };
+    Note::new(Code::BudgetShared, format!("budget {path} allows {evictions} at a time; this drain uses it{on}{rest}"))
+}
+
+/// Pods that are not healthy hold the budget.
+fn waits(context: &DrainContext<'_>, sim: &Simulation<'_>, id: BudgetId, path: &str) -> Note {
+    let n = context.budgets.tracker(id).map(|t| t.numbers).unwrap_or_default();
+    let sum = if n.desired <= n.healthy {
+        // Nothing is required, or nothing expected: then nothing is spare either.
+        format!("budget {path} allows no eviction while none of its pods is healthy")
+    } else {
+        format!(
+            "budget {path} allows no eviction now: {} of {} pods are healthy, {} must be",
+            n.healthy, n.expected, n.desired
+        )
+    };
+    let why = obstacle::first(context, sim, id).map(|o| o.sentence());
+    let why = why.or_else(|| waiting_for(context.budgets.judgement(id)?));
+    Note::new(Code::BudgetWaits, why.map_or(sum.clone(), |why| format!("{sum}; {why}")))
+}
+
+fn waiting_for(j: &Judgement) -> Option<String> {
+    let of = [Code::UnhealthyPods, Code::MissingPods, Code::DisruptionInProgress, Code::ScaledDown];
+    j.findings.iter().find(|f| of.contains(&f.code)).map(|f| f.message.clone())
+}

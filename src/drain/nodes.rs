@@ -1,0 +1,162 @@
+//! The nodes of a plan: each simulated, within the command as given and alone.
+
+use super::command;
+use super::context::DrainContext;
+use super::estimate::Estimate;
+use super::explain;
+use super::filters::Decision;
+use super::node_pod::NodePod;
+use super::note;
+use super::options::Flag;
+use super::outcome::Verdict;
+use super::plan::{NodePlan, Request};
+use super::rules::is_hidden;
+use super::simulation::Simulation;
+use super::simulation::drain::NodeRun;
+use crate::cure::Remedy;
+use crate::finding::{Code, Finding, Ref, Severity};
+use crate::shell::Kubectl;
+use crate::snapshot::node::Node;
+use crate::snapshot::pod::Truth;
+use crate::snapshot::{Kind, Str};
+use std::sync::Arc;
+
+/// Plans the nodes of a request, with what is on each.
+pub fn plan(context: &DrainContext<'_>, request: &Request, pods: &[Vec<NodePod>]) -> Vec<NodePlan> {
+    let lists: Vec<(Str, &[NodePod])> =
+        request.nodes.iter().zip(pods).map(|(n, p)| (n.meta.name.clone(), &p[..])).collect();
+    let alone = |at: usize| {
+        let list = lists.get(at..=at).unwrap_or_default();
+        let mut sim = Simulation::new(context);
+        let runs = sim.drain(list);
+        (sim, runs, list.iter().map(|(n, _)| n.clone()).collect::<Vec<Str>>())
+    };
+    let mut nodes = Vec::with_capacity(lists.len());
+    if request.each_alone || lists.len() == 1 {
+        for (at, (node, list)) in request.nodes.iter().zip(pods).enumerate() {
+            let (sim, runs, drained) = alone(at);
+            nodes.extend(runs.first().map(|run| node_plan(context, node, list, &sim, run, &drained, None)));
+        }
+        return nodes;
+    }
+    let drained: Vec<Str> = lists.iter().map(|(n, _)| n.clone()).collect();
+    let mut sim = Simulation::new(context);
+    let runs = sim.drain(&lists);
+    for (at, ((node, list), run)) in request.nodes.iter().zip(pods).zip(&runs).enumerate() {
+        let (solo, solo_runs, only) = alone(at);
+        let pods = solo_runs.first().map(|r| explain::pods(context, &solo, list, r, &only)).unwrap_or_default();
+        nodes.push(node_plan(context, node, list, &sim, run, &drained, Some(Verdict::over(&pods))));
+    }
+    nodes
+}
+
+/// Adds to the findings of nodes what their pods meet.
+pub fn tell_of_pods(nodes: &mut [NodePlan]) {
+    for node in nodes {
+        let notes = node.pods.iter().flat_map(|p| p.notes.iter().map(move |n| (&p.pod, n)));
+        node.findings.extend(note::findings(notes));
+        node.findings.sort_by_key(|f| f.severity);
+    }
+}
+
+fn node_plan(
+    context: &DrainContext<'_>,
+    node: &Arc<Node>,
+    list: &[NodePod],
+    sim: &Simulation<'_>,
+    run: &NodeRun,
+    drained: &[Str],
+    alone: Option<Verdict>,
+) -> NodePlan {
+    let pods = explain::pods(context, sim, list, run, drained);
+    let mut verdict = Verdict::over(&pods);
+    if is_hidden(context.snapshot, Kind::Pod) {
+        verdict = verdict.max(Verdict::Unknown);
+    }
+    let mut needed: Vec<Flag> = list.iter().flat_map(|p| p.status.needs.iter().copied()).collect();
+    needed.sort_unstable();
+    needed.dedup();
+    needed.retain(|f| !context.options.has(*f));
+    NodePlan {
+        node: node.clone(),
+        verdict,
+        alone: alone.unwrap_or(verdict),
+        command: command::line(&Kubectl::of(context.snapshot), &[&node.meta.name], context.options, &needed),
+        needed_flags: needed,
+        estimate: Estimate::new(context, list, run),
+        findings: of_node(node, list),
+        pods,
+    }
+}
+
+/// What is to be said of the node itself.
+fn of_node(node: &Arc<Node>, pods: &[NodePod]) -> Vec<Finding> {
+    if node.is_ready() {
+        return Vec::new();
+    }
+    let removed = pods.iter().filter(|p| p.status.decision == Decision::Delete).count();
+    let state = node.condition("Ready").map_or("not Ready", |c| match c.status {
+        Truth::Unknown => "not heard of any more",
+        _ => "not Ready",
+    });
+    let name = &node.meta.name;
+    let stuck = pods.iter().filter(|p| p.notes.iter().any(|n| n.code == Code::StuckTerminating)).count();
+    if removed > 0 && stuck == 0 {
+        let text = format!(
+            "node {name} is {state}: its pods are taken off the API without its kubelet's word, and run on if the machine \
+             does"
+        );
+        let finding = Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)]);
+        return vec![finding.severity(Severity::Warning)];
+    }
+    let text = format!(
+        "node {name} is {state}: its kubelet confirms no deletion, so none of its {removed} pods is gone by a drain alone"
+    );
+    let remedy = Remedy::advice(format!(
+        "drain with --skip-wait-for-delete-timeout to go on past its pods; where the machine is off, delete node {name} or \
+         give it the taint node.kubernetes.io/out-of-service",
+    ));
+    vec![Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)]).remedy(remedy)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::rules::Rules;
+    use crate::drain::testing::{Cluster, with_context};
+
+    #[test]
+    fn a_node_that_does_not_answer_is_told() {
+        // Without grace, or with the taint of a node that is off, its pods go all the same.
+        let off = r#"{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}"#;
+        let stays = (Severity::Error, "none of its 1 pods is gone by a drain alone");
+        let goes = (Severity::Warning, "taken off the API without its kubelet's word");
+        for (title, ready, taint, grace_period, want) in [
+            ("it answers", "True", "", -1, None),
+            ("it is not Ready", "False", "", -1, Some((stays, "is not Ready"))),
+            ("it is not heard of", "Unknown", "", -1, Some((stays, "is not heard of any more"))),
+            ("no grace is left", "Unknown", "", 0, Some((goes, "is not heard of any more"))),
+            ("it is given up", "Unknown", off, -1, Some((goes, "is not heard of any more"))),
+        ] {
+            let mut c = Cluster::new();
+            c.object(&format!(
+                r#"{{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "n"}}, "spec": {{"taints": [{taint}]}},
+                    "status": {{"conditions": [{{"type": "Ready", "status": "{ready}"}}]}}}}"#
+            ));
+            c.pod_of("a", "p", "n", "", "", "");
+            let snapshot = c.snapshot();
+            let options = DrainOptions { grace_period, ..DrainOptions::default() };
+            let found = with_context(&snapshot, &options, |context| {
+                of_node(&snapshot.nodes[0], &Rules::new(context).node_pods("n"))
+            });
+            assert_eq!(found.len(), usize::from(want.is_some()), "{title}: {found:?}");
+            if let (Some(((severity, words), state)), [f]) = (want, &found[..]) {
+                assert!(
+                    f.severity == severity && f.message.contains(words) && f.message.contains(state),
+                    "{title}: {f:?}"
+                );
+            }
+        }
+    }
+}

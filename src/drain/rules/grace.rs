@@ -1,0 +1,162 @@
+//! Grace periods: long ones, and those that are too short for what the pod does before it ends.
+
+use super::RuleContext;
+use crate::cure::Remedy;
+use crate::drain::note::Note;
+use crate::duration;
+use crate::finding::Code;
+use crate::snapshot::age::duration_words;
+use crate::snapshot::{Snapshot, Str};
+use crate::wire::karpenter::NodePool;
+use std::collections::HashMap;
+
+/// A grace period from this on is told, in seconds.
+const LONG: i64 = 300;
+
+/// What a container needs to end after its preStop hook, at the least, in seconds.
+const SHUTDOWN: i64 = 5;
+
+/// `spec.template.spec.terminationGracePeriod` of Karpenter's NodePools, in seconds.
+fn node_pools(snapshot: &Snapshot) -> HashMap<Str, i64> {
+    let seconds = |text: &str| i64::try_from(duration::parse(text).ok()?.as_secs()).ok();
+    let grace = |pool: &NodePool| seconds(pool.spec.template.spec.termination_grace_period.as_ref()?);
+    snapshot.node_pools.iter().filter_map(|pool| Some((pool.meta.name.clone(), grace(pool)?))).collect()
+}
+
+pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
+    let pod = rule.pod;
+    if !rule.is_running() {
+        return;
+    }
+    let own = pod.spec.termination_grace;
+    let given = rule.grace();
+    if given >= LONG {
+        let text =
+            format!("it is gone up to {} ({given} s) after it is let go: its grace period is long", words(given));
+        notes.push(Note::new(Code::LongGrace, text));
+    }
+    if given < own {
+        let at_once = ": it is gone from the API at once, while its containers may still run";
+        let more = if given == 0 { at_once } else { "" };
+        let text = format!("--grace-period={given} cuts its grace period of {own} s{more}");
+        notes.push(Note::new(Code::GraceBudget, text));
+    }
+    if let Some((pool, limit)) = node_pool(rule).filter(|(_, limit)| *limit < own) {
+        let text = format!(
+            "NodePool {pool} ends the node {} after its drain begins (terminationGracePeriod), before the pod's own grace \
+             period of {own} s and past every budget",
+            words(limit)
+        );
+        notes.push(Note::new(Code::GraceBudget, text));
+    }
+    if let Some(sleep) = pod.spec.longest_pre_stop().filter(|sleep| sleep + SHUTDOWN > given) {
+        let text = format!(
+            "its preStop hook alone takes {sleep} s of {given} s of grace: the containers are killed before they can end"
+        );
+        let remedy = Remedy::advice(format!(
+            "raise terminationGracePeriodSeconds of its template to more than {sleep} s plus what it needs to shut down"
+        ));
+        notes.push(Note::new(Code::GraceBudget, text).remedy(remedy));
+    }
+}
+
+fn node_pool<'a>(rule: &RuleContext<'a>) -> Option<(&'a str, i64)> {
+    let pool = rule.node()?.meta.labels.get("karpenter.sh/nodepool")?;
+    rule.facts.node_pools.get_or_init(|| node_pools(rule.snapshot)).get(pool).map(|limit| (&**pool, *limit))
+}
+
+fn words(seconds: i64) -> String {
+    if seconds == 3600 { "1 hour".to_owned() } else { duration_words(seconds) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::note::Drainability;
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::{Cluster, assert_notes};
+
+    /// What a pod with so much grace, a container and an init container with these fields meets under a code.
+    fn met(code: Code, grace: i64, (container, init): (&str, &str), status: &str, flag: i64, pool: &str) -> Vec<Note> {
+        let mut c = Cluster::new();
+        c.object(&format!(
+            r#"{{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "n", "labels": {{"karpenter.sh/nodepool": "{pool}"}}}},
+                "status": {{"conditions": [{{"type": "Ready", "status": "True"}}]}}}}"#
+        ));
+        for (name, limit) in [("short", r#""60s""#), ("never", r#""Never""#), ("none", "null")] {
+            c.object(&format!(
+                r#"{{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {{"name": "{name}"}},
+                    "spec": {{"template": {{"spec": {{"terminationGracePeriod": {limit}}}}}}}}}"#
+            ));
+        }
+        let spec = format!(r#""terminationGracePeriodSeconds": {grace}, "initContainers": [{{"name": "i" {init}}}]"#);
+        c.push_pod(&format!(r#"{{"name": "c" {container}}}"#), "a", "p", "n", ("", &spec, status));
+        c.met(code, &DrainOptions { grace_period: flag, ..DrainOptions::default() })
+    }
+
+    #[test]
+    fn long_grace_is_told() {
+        let done = r#""phase": "Succeeded""#;
+        for (title, grace, status, flag, want) in [
+            ("five minutes", 300, "", -1, &[(Drainability::Drains, "(300 s)")][..]),
+            ("a second less", 299, "", -1, &[]),
+            ("an hour", 3600, "", -1, &[(Drainability::Drains, "up to 1 hour (3600 s)")]),
+            ("the flag shortens it", 3600, "", 10, &[]),
+            ("the flag makes it long", 30, "", 600, &[(Drainability::Drains, "(600 s)")]),
+            ("it has ended", 3600, done, -1, &[]),
+        ] {
+            assert_notes(title, &met(Code::LongGrace, grace, ("", ""), status, flag, ""), want);
+        }
+    }
+
+    #[test]
+    fn grace_that_is_too_short_is_told() {
+        let sleep = |s: i64| format!(r#", "lifecycle": {{"preStop": {{"sleep": {{"seconds": {s}}}}}}}"#);
+        let exec = |command: &str| format!(r#", "lifecycle": {{"preStop": {{"exec": {{"command": [{command}]}}}}}}"#);
+        let http = r#", "lifecycle": {"preStop": {"httpGet": {"port": 80}}}"#;
+        let sidecar = format!(r#", "restartPolicy": "Always" {}"#, sleep(26));
+        let cut = |flag: i64| format!("--grace-period={flag} cuts its grace period of 30 s");
+        let (flag, none) = (cut(10), format!("{}: it is gone from the API at once", cut(0)));
+        let hook = (Drainability::Drains, "preStop hook alone takes 26 s of 30 s");
+        let done = r#""phase": "Failed""#;
+        for (title, grace, containers, status, flag, pool, want) in [
+            ("as it should be", 30, ("", ""), "", -1, "", &[][..]),
+            // After the hook, what is left is for the shutdown: at least 5 s.
+            ("hook and shutdown take it all", 30, (&*sleep(25), ""), "", -1, "", &[]),
+            ("hook and shutdown take more", 30, (&sleep(26), ""), "", -1, "", &[hook]),
+            ("a command that sleeps", 30, (&exec(r#""sh", "-c", "sleep 26""#), ""), "", -1, "", &[hook]),
+            ("a command that does not say", 30, (&exec(r#""/bin/stop""#), ""), "", -1, "", &[]),
+            ("a call", 30, (http, ""), "", -1, "", &[]),
+            ("a sidecar's hook", 30, ("", &*sidecar), "", -1, "", &[hook]),
+            ("the flag gives the hook time", 30, (&sleep(26), ""), "", 31, "", &[]),
+            (
+                "the flag takes time from the hook",
+                60,
+                (&sleep(26), ""),
+                "",
+                30,
+                "",
+                &[(Drainability::Drains, "--grace-period=30 cuts its grace period of 60 s"), hook],
+            ),
+            ("the flag cuts it", 30, ("", ""), "", 10, "", &[(Drainability::Drains, &*flag)]),
+            ("the flag is as long", 30, ("", ""), "", 30, "", &[]),
+            ("the flag takes it all", 30, ("", ""), "", 0, "", &[(Drainability::Drains, &*none)]),
+            (
+                "its pool ends the node first",
+                61,
+                ("", ""),
+                "",
+                -1,
+                "short",
+                &[(Drainability::Drains, "NodePool short ends the node")],
+            ),
+            ("its pool waits as long", 60, ("", ""), "", -1, "short", &[]),
+            ("its pool never ends it", 61, ("", ""), "", -1, "never", &[]),
+            ("its pool says nothing", 61, ("", ""), "", -1, "none", &[]),
+            ("no such pool", 61, ("", ""), "", -1, "gone", &[]),
+            ("it has ended", 61, (&sleep(61), ""), done, 1, "short", &[]),
+        ] {
+            assert_notes(title, &met(Code::GraceBudget, grace, containers, status, flag, pool), want);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A pod, and what a rule may look at.
+
+use crate::drain::context::DrainContext;
+use crate::drain::filters::PodDeleteStatus;
+use crate::drain::options::DrainOptions;
+use crate::snapshot::node::Node;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::workload::Workload;
+use crate::snapshot::{Snapshot, Str};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What rules find out of the whole cluster, once one of them asks.
+#[derive(Default)]
+pub struct Facts {
+    /// `terminationGracePeriod` of NodePools, in seconds.
+    pub node_pools: OnceCell<HashMap<Str, i64>>,
+    /// Nodes without the agent that EKS Pod Identity needs.
+    pub without_agent: OnceCell<Vec<Str>>,
+}
+
+/// A pod, and what a rule may look at.
+pub struct RuleContext<'a> {
+    /// The drain.
+    pub context: &'a DrainContext<'a>,
+    /// The cluster.
+    pub snapshot: &'a Snapshot,
+    /// The flags of the drain.
+    pub options: &'a DrainOptions,
+    /// What was found out of the whole cluster.
+    pub facts: &'a Facts,
+    /// The pod.
+    pub pod: &'a Arc<Pod>,
+    /// What the filters say of it.
+    pub status: &'a PodDeleteStatus,
+}
+
+impl<'a> RuleContext<'a> {
+    /// The node that the pod is on.
+    pub fn node(&self) -> Option<&'a Arc<Node>> {
+        self.snapshot.nodes.named("", self.pod.node.as_deref()?)
+    }
+
+    /// The workload that makes the pod, as people know it: the Deployment rather than its ReplicaSet.
+    pub fn top(&self) -> Option<&'a Arc<Workload>> {
+        self.snapshot.top_controller_of(&self.pod.meta)
+    }
+
+    /// Whether the pod still runs, or will.
+    pub fn is_running(&self) -> bool {
+        !self.pod.is_finished() && !self.pod.is_terminating()
+    }
+
+    /// Seconds of grace that it gets.
+    pub fn grace(&self) -> i64 {
+        self.context.drainer.grace_of(self.pod)
+    }
+
+    /// Whether the API server takes the pod away by itself: its kubelet has no word in that, and no webhook sees it.
+    /// Mirrors `CheckGracefulDelete` of `pkg/registry/core/pod/strategy.go` and `rest.BeforeDelete`.
+    pub fn is_gone_at_once(&self) -> bool {
+        if self.pod.is_terminating() {
+            return self.context.drainer.grace == Some(0);
+        }
+        self.pod.is_finished() || self.grace() == 0
+    }
+
+    /// Whether some budget covers it.
+    pub fn has_budget(&self) -> bool {
+        !self.context.budgets.of(self.pod).is_empty()
+    }
+}

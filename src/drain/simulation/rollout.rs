@@ -1,0 +1,149 @@
+//! A Deployment that makes its pods anew. Mirrors `rolloutRolling` of `pkg/controller/deployment/rolling.go`, and
+//! `ResolveFenceposts` of `util/deployment_util.go`.
+
+use super::Simulation;
+use super::pods::{PodId, Stage};
+use crate::budget::numbers::scaled;
+use crate::drain::controllers::controller_key;
+use crate::drain::replacement::{new_name, replacement};
+use crate::snapshot::pod::Pod;
+use crate::snapshot::workload::{Detail, Workload};
+use crate::wire::apps::DeploymentSpec;
+use crate::wire::scalar::IntOrString;
+use std::sync::Arc;
+
+/// More pods than this are not rolled out: what a plan promises of one would take too long to find out.
+const MOST: usize = 200;
+
+/// How many pods more and fewer than wanted a rolling update may have. `None` for a Deployment that recreates its pods.
+pub fn bounds(spec: &DeploymentSpec, replicas: i64) -> Option<(i64, i64)> {
+    let strategy = spec.strategy.as_ref();
+    if strategy.is_some_and(|s| s.type_ == "Recreate") {
+        return None;
+    }
+    let quarter = IntOrString::string("25%");
+    let rolling = strategy.and_then(|s| s.rolling_update.as_ref());
+    let surge = rolling.and_then(|r| r.max_surge.as_ref()).unwrap_or(&quarter);
+    let unavailable = rolling.and_then(|r| r.max_unavailable.as_ref()).unwrap_or(&quarter);
+    let up = |v: &IntOrString| scaled(v, replicas).unwrap_or_default();
+    // The surge is rounded up, and what may be missing is rounded down.
+    let down = |v: &IntOrString| match v.percent() {
+        Some(Ok(percent)) => percent.saturating_mul(replicas) / 100,
+        _ => up(v),
+    };
+    match (up(surge), down(unavailable)) {
+        (0, 0) => Some((0, 1)),
+        bounds => Some(bounds),
+    }
+}
+
+impl Simulation<'_> {
+    /// Makes all pods of a Deployment anew, and lets the time pass that it takes. Whether it ends.
+    pub fn roll_out(&mut self, deployment: &Workload) -> bool {
+        let Detail::Deployment(detail) = &deployment.detail else { return false };
+        let replicas = i64::from(deployment.replicas().unwrap_or_default());
+        let Some((surge, unavailable)) = bounds(&detail.0, replicas).filter(|_| !detail.0.paused) else { return false };
+        let here = |p: &&Arc<Pod>| {
+            let top = self.context.snapshot.top_controller_of(&p.meta);
+            !p.is_finished() && top.is_some_and(|w| w.meta.name == deployment.meta.name && w.kind == deployment.kind)
+        };
+        let pods: Vec<Arc<Pod>> =
+            self.context.snapshot.pods.in_namespace(deployment.meta.ns()).iter().filter(here).cloned().collect();
+        let Some(like) = pods.first().cloned() else { return replicas == 0 };
+        if pods.len() > MOST {
+            return false;
+        }
+        // The Deployment makes and takes pods itself now.
+        self.rolling.extend(pods.iter().filter_map(|p| controller_key(p)));
+        let budgets = self.context.budgets.of(&like).to_vec();
+        self.watch(&budgets);
+        let mut old: Vec<PodId> = pods.iter().map(|p| self.enter(p)).collect();
+        let mut new: Vec<PodId> = Vec::new();
+        loop {
+            old.retain(|id| self.is_live(*id));
+            let count = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+            let room = (replicas + surge - count(old.len() + new.len())).min(replicas - count(new.len()));
+            for _ in 0..room {
+                match self.create_anew(&like) {
+                    Some(id) => new.push(id),
+                    None => return false,
+                }
+            }
+            self.scale_down(&old, &new, replicas - unavailable);
+            old.retain(|id| self.is_live(*id));
+            let ready = |id: &PodId| self.pods.get(*id).is_some_and(|p| p.ready);
+            if old.is_empty() && count(new.len()) >= replicas && new.iter().all(ready) {
+                break;
+            }
+            self.advance(self.now);
+            let Some(next) = self.next_event() else { return false };
+            self.advance(next);
+        }
+        self.rolling.clear();
+        true
+    }
+
+    fn is_live(&self, id: PodId) -> bool {
+        self.pods.get(id).is_some_and(|p| matches!(p.stage, Stage::Pending | Stage::Bound))
+    }
+
+    /// Makes a pod of the new revision; `None` where it is refused.
+    fn create_anew(&mut self, like: &Arc<Pod>) -> Option<PodId> {
+        let name = new_name(like, self.pods.len());
+        let pod = replacement(like, name, None, self.context.snapshot.now);
+        let controller = self.controller(like)?;
+        if self.refuses_creation(&controller, &pod).is_some() {
+            return None;
+        }
+        self.usage.take(self.context.snapshot, &pod);
+        let id = self.add_new(&pod, None);
+        self.wait_for_node(id);
+        Some(id)
+    }
+
+    /// Takes old pods away: those that are not Ready first, then as many as may be missing.
+    fn scale_down(&mut self, old: &[PodId], new: &[PodId], least: i64) {
+        let ready = |sim: &Self, ids: &[PodId]| {
+            let ready = ids.iter().filter(|id| sim.pods.get(**id).is_some_and(|p| p.ready)).count();
+            i64::try_from(ready).unwrap_or(i64::MAX)
+        };
+        let len = |ids: &[PodId]| i64::try_from(ids.len()).unwrap_or(i64::MAX);
+        let unready_new = len(new) - ready(self, new);
+        let mut most = len(old) + len(new) - least - unready_new;
+        let mut spare = ready(self, old) + ready(self, new) - least;
+        let mut order: Vec<PodId> = old.to_vec();
+        order.sort_by_key(|id| self.pods.get(*id).is_some_and(|p| p.ready));
+        for id in order {
+            let Some(sim) = self.pods.get(id) else { continue };
+            if most <= 0 || (sim.ready && spare <= 0) {
+                break;
+            }
+            most -= 1;
+            spare -= i64::from(sim.ready);
+            let grace = sim.pod.spec.termination_grace.max(0);
+            self.delete(id, Some(grace));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_rolling_update_has_upstream_s_bounds() {
+        // After TestResolveFenceposts.
+        for (strategy, replicas, want) in [
+            (json!({}), 4, Some((1, 1))),
+            (json!({}), 1, Some((1, 0))),
+            (json!({"rollingUpdate": {"maxSurge": "0%", "maxUnavailable": "0%"}}), 100, Some((0, 1))),
+            (json!({"rollingUpdate": {"maxSurge": "39%", "maxUnavailable": "39%"}}), 10, Some((4, 3))),
+            (json!({"rollingUpdate": {"maxSurge": 2, "maxUnavailable": 0}}), 10, Some((2, 0))),
+            (json!({"type": "Recreate"}), 10, None),
+        ] {
+            let spec: DeploymentSpec = serde_json::from_value(json!({"strategy": strategy})).unwrap();
+            assert_eq!(bounds(&spec, replicas), want, "{strategy} of {replicas}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The cluster as it is by now, as a snapshot: to be planned with anew.
+
+use super::Simulation;
+use super::pods::Stage;
+use crate::drain::replacement::ready;
+use crate::snapshot::Snapshot;
+use crate::snapshot::budget::{Budget, BudgetStatus};
+use crate::snapshot::pod::Pod;
+use jiff::SignedDuration;
+use std::sync::Arc;
+
+impl Simulation<'_> {
+    /// The snapshot with what has come and gone since: pods that are gone, pods that were made, in their order, and what
+    /// the disruption controller wrote.
+    pub fn snapshot(&self) -> Snapshot {
+        let before = self.context.snapshot;
+        let mut changed = before.clone();
+        for (at, sim) in self.pods.iter().enumerate() {
+            match sim.stage {
+                Stage::Gone if sim.replaces.is_none() && self.by_name_of(at) == Some(at) => {
+                    changed.pods.remove(sim.pod.meta.ns(), &sim.pod.meta.name);
+                }
+                Stage::Pending | Stage::Bound if !before.pods.iter().any(|p| Arc::ptr_eq(p, &sim.pod)) => {
+                    let pod = if sim.ready { ready(&sim.pod, before.now) } else { sim.pod.clone() };
+                    let mut pod = Pod { node: sim.node.clone(), ..(*pod).clone() };
+                    let later = SignedDuration::from_millis(i64::try_from(at).unwrap_or_default());
+                    pod.meta.creation_timestamp = Some(before.now + later);
+                    changed.pods.put(Arc::new(pod));
+                }
+                Stage::Pending | Stage::Bound | Stage::Terminating | Stage::Gone => {}
+            }
+        }
+        let budgets: Vec<Arc<Budget>> = before.budgets.iter().cloned().collect();
+        for (id, budget) in (0..).zip(&budgets) {
+            if self.watched.contains(&id) {
+                changed.budgets.put(Arc::new(synced(budget, &self.disruption.numbers(id))));
+            }
+        }
+        changed.now = before.now + SignedDuration::from_secs(self.now.max(60));
+        changed.reindex();
+        changed
+    }
+}
+
+/// A budget whose status is up to date.
+pub(in crate::drain) fn synced(budget: &Budget, n: &crate::budget::Numbers) -> Budget {
+    let status = BudgetStatus {
+        observed_generation: Some(budget.meta.generation),
+        expected_pods: n.expected,
+        desired_healthy: n.desired,
+        current_healthy: n.healthy,
+        disruptions_allowed: n.allowed,
+        disrupted_pods: Box::default(),
+        ..budget.status.clone()
+    };
+    Budget { status, ..budget.clone() }
+}
