@@ -28,7 +28,7 @@ pub struct CoveredPod {
     pub counted: bool,
     /// What the eviction endpoint would answer now.
     pub eviction: Eviction,
-    /// Names of the budgets that cover it: all of them, up to a hundred.
+    /// Names of the budgets that cover it: all of them, up to twenty.
     pub budgets: Vec<Str>,
 }
 

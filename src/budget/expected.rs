@@ -8,7 +8,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::{Scale, Workload};
 use crate::snapshot::{Kind, Snapshot, Str};
 use crate::wire::crd::CustomResourceDefinitionVersion;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What the owners of some pods want together.
@@ -69,6 +69,7 @@ pub fn expected<'a>(snapshot: &Snapshot, pods: impl Iterator<Item = &'a Arc<Pod>
 struct Sum {
     count: i64,
     owners: Vec<Arc<Workload>>,
+    counted: HashSet<*const Workload>,
     failure: Option<NoScale>,
     unknown: Option<NoScale>,
 }
@@ -77,7 +78,7 @@ impl Sum {
     fn add(&mut self, scale: &Result<(Arc<Workload>, i32), NoScale>) {
         match scale {
             Ok((workload, scale)) => {
-                if !self.owners.iter().any(|w| Arc::ptr_eq(w, workload)) {
+                if self.counted.insert(Arc::as_ptr(workload)) {
                     self.count += i64::from(*scale);
                     self.owners.push(workload.clone());
                 }
@@ -100,7 +101,19 @@ impl Sum {
 
 /// The scales behind a budget's pods, as these come and go.
 #[derive(Debug, Clone, Default)]
-pub struct OwnerScales(BTreeMap<(Str, Str), Owned>);
+pub struct OwnerScales {
+    owners: BTreeMap<OwnerKey, Owned>,
+    /// Owners whose scale makes the sync fail.
+    failing: BTreeSet<OwnerKey>,
+    /// Owners whose scale the input does not tell.
+    unknown: BTreeSet<OwnerKey>,
+    /// How many of the owners each workload gives its scale to: it counts once.
+    workloads: HashMap<*const Workload, usize>,
+    count: i64,
+}
+
+/// The name and the uid of an owner.
+type OwnerKey = (Str, Str);
 
 /// The pods of one owner that are there.
 #[derive(Debug, Clone)]
@@ -113,27 +126,58 @@ impl OwnerScales {
     /// A pod has come.
     pub fn add(&mut self, snapshot: &Snapshot, pod: &Arc<Pod>) {
         let Some(owner) = &pod.meta.controller else { return };
-        let make = || Owned { scale: scale_of(snapshot, pod, owner), pods: 0 };
-        self.0.entry((owner.name.clone(), owner.uid.clone())).or_insert_with(make).pods += 1;
+        let key = (owner.name.clone(), owner.uid.clone());
+        if let Some(owned) = self.owners.get_mut(&key) {
+            owned.pods += 1;
+            return;
+        }
+        let scale = scale_of(snapshot, pod, owner);
+        match &scale {
+            Ok((workload, scale)) => {
+                let owners = self.workloads.entry(Arc::as_ptr(workload)).or_default();
+                *owners += 1;
+                self.count += if *owners == 1 { i64::from(*scale) } else { 0 };
+            }
+            Err(NoScale::Fails { .. }) => {
+                self.failing.insert(key.clone());
+            }
+            Err(NoScale::Unknown { .. }) => {
+                self.unknown.insert(key.clone());
+            }
+        }
+        self.owners.insert(key, Owned { scale, pods: 1 });
     }
 
     /// A pod is gone.
     pub fn remove(&mut self, pod: &Pod) {
         let Some(owner) = &pod.meta.controller else { return };
         let key = (owner.name.clone(), owner.uid.clone());
-        if let Some(owned) = self.0.get_mut(&key) {
-            owned.pods = owned.pods.saturating_sub(1);
-            if owned.pods == 0 {
-                self.0.remove(&key);
+        let Some(owned) = self.owners.get_mut(&key) else { return };
+        owned.pods = owned.pods.saturating_sub(1);
+        if owned.pods > 0 {
+            return;
+        }
+        if let Ok((workload, scale)) = &owned.scale
+            && let Some(owners) = self.workloads.get_mut(&Arc::as_ptr(workload))
+        {
+            *owners = owners.saturating_sub(1);
+            if *owners == 0 {
+                self.count -= i64::from(*scale);
             }
         }
+        self.owners.remove(&key);
+        self.failing.remove(&key);
+        self.unknown.remove(&key);
     }
 
     /// What the owners want together that have pods.
     pub fn total(&self) -> Result<i64, NoScale> {
-        let mut sum = Sum::default();
-        self.0.values().for_each(|owned| sum.add(&owned.scale));
-        sum.total().map(|(count, _)| count)
+        // A failure that is certain outweighs one that the input cannot tell.
+        let wrong = self.failing.first().or(self.unknown.first()).and_then(|key| self.owners.get(key));
+        match wrong.map(|owned| &owned.scale) {
+            Some(Err(error)) => Err(error.clone()),
+            _ => Ok(self.count),
+        }
     }
 }
 

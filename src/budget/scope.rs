@@ -8,8 +8,8 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
 use std::sync::Arc;
 
-/// Of the budgets over one pod at most so many are named: a thousand over one pod say no more than a hundred.
-const MOST_BUDGETS: usize = 100;
+/// Of the budgets over one pod at most so many are named: a thousand over one pod say no more than twenty.
+const MOST_BUDGETS: usize = 20;
 
 /// What a budget covers.
 #[derive(Debug, Clone, Default)]

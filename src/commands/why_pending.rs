@@ -72,7 +72,7 @@ pub fn about(args: &WhyPendingArgs, global: &Global, snapshot: &Snapshot) -> Res
         let items = pending::pending(&request, snapshot, &state).map_err(|t| not_found(&t, &request, snapshot))?;
         (items, state)
     } else {
-        let manifests = crate::file::load(&args.filename, None)?;
+        let manifests = crate::file::manifests(&args.filename, None)?;
         let namespace = request.namespace.as_deref().unwrap_or("default");
         pending::planned(&manifests, snapshot, args.replicas, namespace)
     };

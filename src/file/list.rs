@@ -88,6 +88,8 @@ fn read_at(input: impl Read, depth: u32, builder: &mut Builder) -> Result<(), Re
                 let head = TypeMeta::read(piece.bytes).map_err(bad)?;
                 if head.kind.ends_with("List") && is_list(piece.bytes) {
                     nested(piece, depth, builder)?;
+                } else if let Some(of) = listed(&head) {
+                    without_items(piece, of, builder).map_err(bad)?;
                 } else if !head.kind.is_empty() {
                     list.kinds.extend(builder.add_json_as(&head, piece.bytes).map_err(bad)?);
                 } else if let Some(head) = list.head.of_items() {
@@ -105,6 +107,31 @@ fn read_at(input: impl Read, depth: u32, builder: &mut Builder) -> Result<(), Re
 
 fn head_of(bytes: &[u8]) -> Result<ListHead, ItemError> {
     serde_json::from_slice(bytes).map_err(ItemError::from)
+}
+
+/// What a list of this name is a list of: `None` for what is no list, or is one of a kind that is not read.
+fn listed(head: &TypeMeta) -> Option<Listed> {
+    let kind = head.kind.strip_suffix("List")?;
+    match recognise(&head.api_version, kind) {
+        _ if kind.is_empty() => Some(Listed::Anything),
+        Recognised::Known(kind) | Recognised::Custom(kind) => Some(Listed::Kind(kind)),
+        _ => None,
+    }
+}
+
+enum Listed {
+    Anything,
+    Kind(Kind),
+}
+
+/// A list without an array of items: Go writes `null` where there are none.
+fn without_items(piece: Piece<'_>, of: Listed, builder: &mut Builder) -> Result<(), ItemError> {
+    match (serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(piece.bytes)?.get("items"), of) {
+        (Some(serde_json::Value::Null), Listed::Kind(kind)) => builder.note(kind, ReadOutcome::Read),
+        (Some(serde_json::Value::Null), Listed::Anything) => {}
+        _ => return Err("is a list that has no items".to_owned().into()),
+    }
+    Ok(())
 }
 
 /// Whether an object has items at its top.

@@ -19,6 +19,32 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Where something cannot be read or is not Kubernetes; the message names the file, line and column.
 pub fn load(paths: &[String], now: Option<Timestamp>) -> Result<Snapshot> {
+    let snapshot = manifests(paths, now)?;
+    named(paths, &snapshot)?;
+    Ok(snapshot)
+}
+
+/// An object of a cluster has a name, and a namespace where its kind lives in one. By hand, both can be left out.
+fn named(paths: &[String], snapshot: &Snapshot) -> Result<()> {
+    let lacks = |what: &str| {
+        Failure::bad_input(format!("{}: {what}, which every object of a cluster has", paths.join(", "))).hint(WANTED)
+    };
+    for (kind, namespaced, meta) in snapshot.metas() {
+        if meta.name.is_empty() {
+            return Err(lacks(&format!("a {kind} has no metadata.name")));
+        }
+        if namespaced && meta.ns().is_empty() {
+            return Err(lacks(&format!("{kind} {} has no metadata.namespace", meta.name)));
+        }
+    }
+    Ok(())
+}
+
+/// Reads objects that are not of a cluster yet, as [`load`] reads those that are.
+///
+/// # Errors
+/// As [`load`].
+pub fn manifests(paths: &[String], now: Option<Timestamp>) -> Result<Snapshot> {
     let mut builder = Builder::default();
     for path in paths {
         for file in expand(path)? {
@@ -41,7 +67,9 @@ pub fn load(paths: &[String], now: Option<Timestamp>) -> Result<Snapshot> {
 pub fn from_bytes(bytes: &[u8]) -> Result<Snapshot> {
     let mut builder = Builder::default();
     read_raw("input", bytes, &mut builder)?;
-    Ok(builder.finish(Source::default(), None))
+    let snapshot = builder.finish(Source::default(), None);
+    named(&[], &snapshot)?;
+    Ok(snapshot)
 }
 
 /// One input: its name for messages, and its path (`None` for standard input).
@@ -163,12 +191,20 @@ fn describe_value(object: &serde_json::Value) -> Option<String> {
     Some(format!("{} {path}", text("/kind")?))
 }
 
+/// YAML is read whole, and so no more than this.
+const LARGEST_YAML: u64 = 256 << 20;
+
 /// YAML comes whole: it is written by hand or by `-o yaml`, and small.
-fn read_yaml(name: &str, mut input: impl Read, builder: &mut Builder) -> Result<()> {
+fn read_yaml(name: &str, input: impl Read, builder: &mut Builder) -> Result<()> {
     let mut text = String::new();
-    input
+    let read = input
+        .take(LARGEST_YAML + 1)
         .read_to_string(&mut text)
         .map_err(|e| Failure::bad_input(format!("{name}: it is neither JSON nor YAML text")).caused_by(e))?;
+    if read as u64 > LARGEST_YAML {
+        return Err(Failure::bad_input(format!("{name}: it is YAML of more than {} MiB", LARGEST_YAML >> 20))
+            .hint("give JSON (-o json), which is read object by object"));
+    }
     let documents: Vec<serde_json::Value> =
         serde_saphyr::from_multiple_with_options(&text, yaml_options()).map_err(|e| {
             Failure::bad_input(format!("{name}: it is neither JSON nor YAML: {}", e.to_string().trim_end()))

@@ -72,6 +72,9 @@ struct Window<R> {
 
 const CHUNK: usize = 256 * 1024;
 
+/// No object is as large: etcd holds a few megabytes, and a List within a List a page.
+const LARGEST: usize = 256 << 20;
+
 impl<R: Read> Window<R> {
     /// Reads more; false at the end of the input.
     fn fill(&mut self) -> io::Result<bool> {
@@ -83,6 +86,9 @@ impl<R: Read> Window<R> {
             self.line_start -= isize::try_from(keep_from).unwrap_or(isize::MAX);
         }
         let length = self.buffer.len();
+        if length > LARGEST {
+            return Err(io::Error::other(format!("it has an object of more than {} MiB", LARGEST >> 20)));
+        }
         let read = self.input.by_ref().take(CHUNK as u64).read_to_end(&mut self.buffer)?;
         debug_assert_eq!(self.buffer.len(), length + read, "read_to_end appends");
         Ok(read > 0)
@@ -298,6 +304,22 @@ mod tests {
             into[..n].copy_from_slice(&self.0[..n]);
             self.0 = &self.0[n..];
             Ok(n)
+        }
+    }
+
+    /// What never ends is let go of.
+    #[test]
+    fn an_endless_object_is_not_held() {
+        for start in ["{\"a\": \"", "{\"a\": [", "{\"items\": [{\"a\": \"", "{\"items\": [], \"a\": \""] {
+            let mut splitter = Splitter::new(start.as_bytes().chain(io::repeat(b'1')));
+            let error = loop {
+                match splitter.next() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => panic!("{start}: it ends"),
+                    Err(error) => break error.to_string(),
+                }
+            };
+            assert_eq!(error, "it has an object of more than 256 MiB", "{start}");
         }
     }
 

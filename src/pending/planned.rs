@@ -13,9 +13,11 @@ use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::sched::place::Placed;
 use crate::snapshot::keep::{Keep, Reader};
+use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, VolumeSource};
 use crate::snapshot::workload::{Detail, Workload};
 use crate::snapshot::{Snapshot, Str};
+use crate::wire::quantity::Quantity;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,26 +36,44 @@ pub fn planned(
         cluster.persistent_volume_claims.put(Arc::new(claim));
     }
     // Pods first: what they take is not there for the workloads that follow.
-    let mut all: Vec<(Subject, Vec<Arc<Pod>>)> = Vec::new();
+    let mut all: Vec<(Subject, Wanted)> = Vec::new();
     for pod in manifests.pods.iter() {
         let pod = admitted(pod, namespace, &cluster);
-        all.push((Subject::Pod(pod.clone()), vec![pod]));
+        all.push((Subject::Pod(pod.clone()), Wanted { count: 1, pods: vec![pod] }));
     }
     for w in manifests.workloads.iter() {
         let mut workload = (**w).clone();
         workload.meta.namespace.get_or_insert_with(|| namespace.into());
-        if let Some(pods) = pods_wanted(&workload, replicas, &mut cluster) {
-            all.push((Subject::Workload(Arc::new(workload)), pods));
+        if let Some(wanted) = pods_wanted(&workload, replicas, &mut cluster) {
+            all.push((Subject::Workload(Arc::new(workload)), wanted));
         }
     }
     let cx = Context::new(&cluster);
     let mut state = State::new(&cluster);
-    let items = all.into_iter().map(|(subject, pods)| place(subject, &pods, &mut state, &cx)).collect();
+    let items = all.into_iter().map(|(subject, wanted)| place(subject, &wanted, &mut state, &cx)).collect();
     (items, state)
 }
 
+/// The pods that a manifest asks for.
+struct Wanted {
+    /// How many.
+    count: usize,
+    /// The first of them: all, or more than the cluster has room for.
+    pods: Vec<Arc<Pod>>,
+}
+
+/// A kubelet runs some hundred pods; a node that says it has room for more is believed up to here.
+const MOST_ON_A_NODE: i64 = 1000;
+
+/// How many pods the nodes have room for, whatever the pods request.
+fn pod_slots(cluster: &Snapshot) -> usize {
+    let slots = |n: &Arc<Node>| n.allocatable.get("pods").map_or(0, Quantity::value).clamp(0, MOST_ON_A_NODE);
+    usize::try_from(cluster.nodes.iter().map(slots).sum::<i64>()).unwrap_or(usize::MAX)
+}
+
 /// Puts pods one after the other, until one does not fit.
-fn place(subject: Subject, pods: &[Arc<Pod>], state: &mut State, cx: &Context<'_>) -> Item {
+fn place(subject: Subject, wanted: &Wanted, state: &mut State, cx: &Context<'_>) -> Item {
+    let pods = &wanted.pods;
     let mut nodes: BTreeMap<Str, usize> = BTreeMap::new();
     let mut item = Item {
         owner: None,
@@ -90,15 +110,20 @@ fn place(subject: Subject, pods: &[Arc<Pod>], state: &mut State, cx: &Context<'_
     }
     if placed == pods.len() {
         let on = super::facts::some(nodes.keys());
-        item.findings.push(Finding::new(Code::FitsNow, format!("all {placed} would fit, likely on {on}")));
+        let text = if placed == wanted.count {
+            format!("all {placed} would fit, likely on {on}")
+        } else {
+            format!("at least {placed} of {} would fit, likely on {on}; no more were tried", wanted.count)
+        };
+        item.findings.push(Finding::new(Code::FitsNow, text));
     }
-    item.missing = pods.len() - placed;
-    item.placement = Some(Placement { wanted: pods.len(), placed, nodes: nodes.into_iter().collect() });
+    item.missing = wanted.count - placed;
+    item.placement = Some(Placement { wanted: wanted.count, placed, nodes: nodes.into_iter().collect() });
     item
 }
 
 /// The pods that a workload of a manifest would make.
-fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) -> Option<Vec<Arc<Pod>>> {
+fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) -> Option<Wanted> {
     let template = w.template.as_ref()?;
     let mut one = pod_of(w, template);
     let hash: (Str, Str) = ("pod-template-hash".into(), "new".into());
@@ -110,7 +135,8 @@ fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) ->
         let tolerant = daemon_set::with_daemon_tolerations(&one);
         let nodes = cluster.nodes.iter().filter(|n| daemon_set::should_run(&tolerant, n));
         let pods = nodes.map(|n| Arc::new(daemon_set::for_node(&one, &n.meta.name)));
-        return Some(pods.map(|p| admitted(&p, &ns, cluster)).collect());
+        let pods: Vec<Arc<Pod>> = pods.map(|p| admitted(&p, &ns, cluster)).collect();
+        return Some(Wanted { count: pods.len(), pods });
     }
     let stated = match &w.detail {
         Detail::Job(d) => d.0.parallelism.unwrap_or(1).min(d.0.completions.unwrap_or(i32::MAX)),
@@ -118,7 +144,8 @@ fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) ->
     };
     let count = replicas.unwrap_or(usize::try_from(stated).unwrap_or(0));
     let mut pods = Vec::new();
-    for at in 0..count {
+    // The first that has no room tells of all that follow.
+    for at in 0..count.min(pod_slots(cluster).saturating_add(1)) {
         let mut pod = one.clone();
         pod.meta.name = format!("{}-{at}", w.meta.name).into();
         if let Detail::StatefulSet(d) = &w.detail {
@@ -136,7 +163,7 @@ fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) ->
         }
         pods.push(admitted(&Arc::new(pod), &ns, cluster));
     }
-    Some(pods)
+    Some(Wanted { count, pods })
 }
 
 /// The pod as the API server would keep it: with its namespace and its priority.

@@ -1,5 +1,6 @@
 //! Builds a snapshot item by item: each is decoded, interned and let go.
 
+use super::api_version;
 use super::coverage::{Coverage, ReadOutcome};
 use super::custom::Custom;
 use super::header::Header;
@@ -15,6 +16,7 @@ use super::{Snapshot, Source, Twice};
 use crate::wire::events::Event;
 use crate::wire::events_v1;
 use crate::wire::item::{Item, ItemError};
+use crate::wire::status::Status;
 use crate::wire::type_meta::TypeMeta;
 use foldhash::{HashSet, HashSetExt};
 use jiff::Timestamp;
@@ -49,9 +51,25 @@ impl Builder {
         if head.kind.is_empty() {
             return Err("is no Kubernetes object: it has no kind".to_owned().into());
         }
-        if (&*head.api_version, &*head.kind) == ("kubectl-pdb/v1", "Snapshot") {
-            self.add_header(item.decode_json()?);
-            return Ok(None);
+        if head.api_version.is_empty() {
+            return Err("is no Kubernetes object: it has no apiVersion".to_owned().into());
+        }
+        match (api_version::split(&head.api_version), &*head.kind) {
+            (("kubectl-pdb", "v1"), "Snapshot") => {
+                self.add_header(item.decode_json()?);
+                return Ok(None);
+            }
+            (("kubectl-pdb", version), "Snapshot") => {
+                let words =
+                    format!("was written by another version of this program ({version}), and is not understood");
+                return Err(words.into());
+            }
+            // Forms in which the API gives less than the objects.
+            (("meta.k8s.io", _), kind) => {
+                return Err(format!("is a {kind}, in which the objects themselves are left out").into());
+            }
+            (("", "v1"), "Status") => return self.add_refusal(item.decode_json()?),
+            _ => {}
         }
         match kinds::recognise(&head.api_version, &head.kind) {
             Recognised::Known(kind) => self.add(kind, item).map(|()| Some(kind)),
@@ -73,6 +91,24 @@ impl Builder {
             }
             Recognised::Unknown => self.add_custom(head, item).map(|()| None),
         }
+    }
+
+    /// Notes what the server said instead of giving a list.
+    fn add_refusal(&mut self, status: Status) -> Result<Option<Kind>, ItemError> {
+        let of = status.details.unwrap_or_default();
+        let resource = if of.group.is_empty() { of.kind } else { format!("{}.{}", of.kind, of.group) };
+        let kind = Kind::from_resource(&resource).filter(|_| of.name.is_empty());
+        let Some(kind) = kind else {
+            return Err(format!("is no object: the server says {:?}", status.message).into());
+        };
+        self.coverage.note(
+            kind,
+            match status.code {
+                403 => ReadOutcome::Forbidden(status.message),
+                _ => ReadOutcome::Failed(status.message),
+            },
+        );
+        Ok(Some(kind))
     }
 
     /// Adds an object of a known kind.

@@ -4,7 +4,7 @@ use super::keep::{Keep, Reader};
 use super::kinds::{Kind, each_kind};
 use super::meta::Meta;
 use super::object::Object;
-use super::table::{Table, Twice};
+use super::table::{Keyed, Table, Twice};
 use super::workload::Workload;
 use crate::wire::item::{Item, ItemError};
 use crate::wire::{apps, core, crd, events, karpenter, kueue, node, operators, pod, policy, resource, storage, volume};
@@ -78,6 +78,20 @@ macro_rules! define_tables {
                 match kind {
                     $(Kind::$kind => table!(self $($table)?).forget(kind),)*
                 }
+            }
+
+            /// What every object is called: its kind, whether that lives in namespaces, its metadata.
+            pub fn metas(&self) -> impl Iterator<Item = (&str, bool, &Meta)> {
+                let workloads = self.workloads.iter().map(|w| {
+                    let kind = Kind::ALL.iter().find(|k| (k.info().group, k.info().name) == (&*w.group, &*w.kind));
+                    (&*w.kind, kind.is_some_and(|k| k.info().namespaced), &w.meta)
+                });
+                let mut all: Vec<(&str, bool, &Meta)> = workloads.collect();
+                $($({
+                    let info = Kind::$kind.info();
+                    all.extend(self.$table.iter().map(|o| (info.name, info.namespaced, o.meta())));
+                })?)*
+                all.into_iter()
             }
 
             /// Makes the tables fit to be looked up in, after objects were added; which of them there were twice.

@@ -25,6 +25,7 @@ pub mod policy;
 pub(crate) mod quantity;
 pub(crate) mod resource;
 pub(crate) mod scalar;
+pub(crate) mod status;
 pub(crate) mod storage;
 pub(crate) mod time;
 pub(crate) mod type_meta;

@@ -304,3 +304,80 @@ fn recorded_clusters_with_less_look_no_better() {
         }
     }
 }
+
+/// The objects with one changed.
+fn changed(at: usize, change: impl Fn(&mut Value)) -> String {
+    let mut all = objects();
+    change(&mut all[at]);
+    list(&all).to_string()
+}
+
+#[test]
+fn objects_of_a_cluster_say_what_and_where_they_are() {
+    let remove = |at: usize, from: &'static str, key: &'static str| {
+        changed(at, |object| drop(object.pointer_mut(from).and_then(Value::as_object_mut).unwrap().remove(key)))
+    };
+    is_an_error(&remove(2, "/metadata", "namespace"), "PodDisruptionBudget web has no metadata.namespace");
+    is_an_error(&remove(1, "/metadata", "namespace"), "StatefulSet web has no metadata.namespace");
+    is_an_error(&remove(4, "/metadata", "name"), "a Pod has no metadata.name");
+    is_an_error(&remove(4, "", "metadata"), "a Pod has no metadata.name");
+    is_an_error(&remove(4, "", "apiVersion"), "has no apiVersion");
+    is_an_error(&remove(4, "", "kind"), "has no kind");
+}
+
+#[test]
+fn what_the_api_gives_in_other_forms_is_no_object() {
+    let all = objects();
+    let metas = |kind: &str| -> Vec<Value> {
+        let meta = |o: &Value| json!({"apiVersion": "meta.k8s.io/v1", "kind": kind, "metadata": o["metadata"]});
+        all[3..].iter().map(meta).collect()
+    };
+    let rest = list(&all[..3]);
+    for (other, words) in [
+        (list(&metas("PartialObjectMetadata")), "is a PartialObjectMetadata, in which"),
+        (
+            json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "items": metas("")}),
+            "is a PartialObjectMetadata, in which",
+        ),
+        (json!({"apiVersion": "meta.k8s.io/v1", "kind": "Table", "rows": []}), "is a Table, in which"),
+        // kubectl get -w --output-watch-events
+        (json!({"type": "ADDED", "object": all[3]}), "it has no kind"),
+        (json!({"apiVersion": "v1", "kind": "PodList"}), "is a list that has no items"),
+        (json!({"apiVersion": "v1", "kind": "List", "items": {"a": 1}}), "is a list that has no items"),
+        (
+            json!({"apiVersion": "kubectl-pdb/v2", "kind": "Snapshot"}),
+            "written by another version of this program (v2)",
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "Status", "message": "the server is busy", "code": 500}),
+            "the server says \"the server is busy\"",
+        ),
+    ] {
+        is_an_error(&format!("{rest}\n{other}"), words);
+    }
+}
+
+#[test]
+fn a_list_that_the_server_refused_is_a_gap() {
+    let status = |code: u16| {
+        let details = json!({"group": "policy", "kind": "poddisruptionbudgets"});
+        json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "message": "nobody may list these",
+            "reason": "Forbidden", "details": details, "code": code})
+    };
+    let rest: Vec<Value> = objects().into_iter().filter(|o| o["kind"] != "PodDisruptionBudget").collect();
+    for code in [403, 500] {
+        let input = format!("{}\n{}", list(&rest), status(code));
+        let ran = on(&input, &["drain-plan", "n1"]);
+        assert_eq!((ran.status, &ran.json()["nodes"][0]["verdict"]), (3, &json!("unknown")), "{}", ran.err);
+        let ran = on(&input, &["status", "-A"]);
+        assert!(ran.status == 1 && ran.err.contains("nobody may list these"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn go_writes_null_for_no_items() {
+    let none = json!({"apiVersion": "v1", "kind": "PodList", "items": null});
+    let ran = on(&format!("{}\n{none}", list(&objects()[..3])), &["status", "-A"]);
+    let document = ran.json();
+    assert_eq!(document["items"][0]["verdict"], "unused", "{document}");
+}

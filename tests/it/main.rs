@@ -19,6 +19,7 @@ mod imports;
 mod input;
 #[cfg(feature = "live")]
 mod live;
+mod numbers;
 mod page;
 mod program;
 #[cfg(feature = "live")]
