@@ -10,6 +10,9 @@ use crate::sched::{Plugin, Reason};
 use crate::snapshot::pod::TopologySpread;
 use std::sync::Arc;
 
+/// Of more constraints than these that stand in the way no cures are tried: each trial looks at all constraints.
+const MOST: usize = 10;
+
 /// One finding for each constraint that stands in the way.
 pub fn findings(f: &Facts<'_>) -> Vec<Finding> {
     let nodes = f.nodes_where(|r| matches!(r, Reason::Spread | Reason::SpreadLabel));
@@ -19,11 +22,14 @@ pub fn findings(f: &Facts<'_>) -> Vec<Finding> {
     let required: Vec<usize> =
         f.pod().spec.topology_spread.iter().enumerate().filter(|(_, c)| c.required).map(|(i, _)| i).collect();
     let counted = constraints(&f.incoming);
-    let pairs = required.iter().zip(&counted);
-    pairs.filter_map(|(at, c)| one(f, *at, c, &nodes)).collect()
+    let mut found: Vec<Finding> = Vec::new();
+    for (at, c) in required.iter().zip(&counted) {
+        found.extend(one(f, *at, c, &nodes, found.len() < MOST));
+    }
+    found
 }
 
-fn one(f: &Facts<'_>, at: usize, c: &Constraint, nodes: &[&Arc<NodeInfo>]) -> Option<Finding> {
+fn one(f: &Facts<'_>, at: usize, c: &Constraint, nodes: &[&Arc<NodeInfo>], tries: bool) -> Option<Finding> {
     let refused = |n: &&&Arc<NodeInfo>| c.skew(n).is_none_or(|s| s > c.max_skew);
     let refused: Vec<&Arc<NodeInfo>> = nodes.iter().filter(refused).copied().collect();
     let (unlabelled, full): (Vec<&Arc<NodeInfo>>, Vec<&Arc<NodeInfo>>) =
@@ -61,7 +67,9 @@ fn one(f: &Facts<'_>, at: usize, c: &Constraint, nodes: &[&Arc<NodeInfo>]) -> Op
     }
     let objects = full.iter().chain(&unlabelled).take(10).map(|n| Ref::node(n.name()));
     let mut finding = Finding::new(Code::TopologySpread, parts.join("; ")).about(objects);
-    finding.remedies = remedies(f, at, spec);
+    if tries {
+        finding.remedies = remedies(f, at, spec);
+    }
     Some(finding)
 }
 

@@ -9,6 +9,7 @@ use crate::snapshot::intern::Interner;
 use crate::snapshot::quantity::Quantity;
 use crate::snapshot::selector::{LabelSelector, NodeSelector, topology_terms};
 use crate::snapshot::{PersistentVolume, PersistentVolumeClaim, Snapshot, StorageClass};
+use foldhash::{HashSet, HashSetExt};
 use std::sync::Arc;
 
 /// A class with this provisioner makes no volumes.
@@ -125,11 +126,13 @@ impl VolumeBinding {
         if self.delayed.iter().any(elsewhere) {
             return Some(Reason::NoVolumeToBind);
         }
-        let mut taken: Vec<&str> = Vec::new();
+        let mut taken: HashSet<&str> = HashSet::new();
         let mut to_make: Vec<&Delayed> = self.delayed.iter().filter(|d| d.selected_node.is_some()).collect();
         for d in self.delayed.iter().filter(|d| d.selected_node.is_none()) {
             match d.find(node, &taken) {
-                Some(name) => taken.push(name),
+                Some(name) => {
+                    taken.insert(name);
+                }
                 None => to_make.push(d),
             }
         }
@@ -159,8 +162,8 @@ impl Delayed {
     }
 
     /// The smallest volume that can be reached from the node. A volume reserved for the claim is taken or nothing is.
-    fn find(&self, node: &NodeInfo, taken: &[&str]) -> Option<&str> {
-        let free = self.volumes.iter().filter(|o| !taken.contains(&&*o.volume.meta.name));
+    fn find(&self, node: &NodeInfo, taken: &HashSet<&str>) -> Option<&str> {
+        let free = self.volumes.iter().filter(|o| !taken.contains(&*o.volume.meta.name));
         let mut fitting = free.skip_while(|o| !o.reserved && !claims::reaches(o.reachable_from.as_ref(), &node.node));
         let first = fitting.next()?;
         claims::reaches(first.reachable_from.as_ref(), &node.node).then_some(&*first.volume.meta.name)
