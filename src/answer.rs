@@ -14,6 +14,8 @@ pub struct Answer {
     pub text: String,
     /// For standard error: warnings, one a line.
     pub warnings: Vec<String>,
+    /// For standard error: what was looked at where nothing was found.
+    pub nothing: Option<String>,
     /// The exit status.
     pub status: u8,
 }
@@ -21,7 +23,7 @@ pub struct Answer {
 impl Answer {
     /// An answer that ends well.
     pub fn new(text: String) -> Self {
-        Self { text, warnings: Vec::new(), status: 0 }
+        Self { text, warnings: Vec::new(), nothing: None, status: 0 }
     }
 }
 
@@ -44,6 +46,9 @@ pub fn print(answer: &Answer) -> ExitCode {
     let mut err = anstream::stderr().lock();
     for warning in &answer.warnings {
         let _ = writeln!(err, "{} {}", paint("warning:", Tone::Waiting), safe(warning));
+    }
+    if let Some(nothing) = &answer.nothing {
+        let _ = writeln!(err, "{}", safe(nothing));
     }
     let mut out = anstream::stdout().lock();
     match out.write_all(safe_lines(&answer.text).as_bytes()).and_then(|()| out.flush()) {

@@ -2,6 +2,7 @@
 
 mod codes;
 mod severity;
+pub mod words;
 
 use crate::cure::Remedy;
 use crate::snapshot::api_version;

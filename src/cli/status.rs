@@ -26,6 +26,9 @@ pub struct StatusArgs {
     /// Only budgets with these labels
     #[arg(long, short = 'l', value_name = "SELECTOR", value_parser = LabelSelector::parse)]
     pub selector: Option<LabelSelector>,
+    /// A row for every budget, however many there are
+    #[arg(long)]
+    pub all: bool,
     /// End with 2 when some budget is never, unhealthy or broken, with 3 when some is unknown
     #[arg(long)]
     pub exit_code: bool,

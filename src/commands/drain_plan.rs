@@ -95,7 +95,7 @@ fn answer(request: &Request, global: &Global, snapshot: &Snapshot) -> Result<Ans
         Format::Name => planned.nodes.iter().map(|n| format!("node/{}\n", n.node.meta.name)).collect(),
         Format::Text | Format::Wide => render::plan::text(&planned, &shell, &screen, request.each_alone),
     };
-    Ok(Answer { text, warnings: super::input_warnings(snapshot), status: exit_status(&planned) })
+    Ok(Answer { text, warnings: super::input_warnings(snapshot), nothing: None, status: exit_status(&planned) })
 }
 
 /// The kinds that this answer rests on: of owners only those that some pod names.

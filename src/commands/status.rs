@@ -9,10 +9,11 @@ use crate::error::{Failure, FailureKind, Result};
 use crate::finding::Code;
 use crate::input::Scope;
 use crate::render::{self, Format};
-use crate::report::status::{BudgetStatus, BudgetStatusList};
+use crate::report::status::BudgetStatusList;
 use crate::report::{Document, Need};
 use crate::snapshot::{Kind, Snapshot};
 use jiff::Timestamp;
+use std::collections::BTreeSet;
 
 /// The kinds that `status` reads.
 pub const NEEDS: &[Need] = &[
@@ -60,23 +61,43 @@ pub fn about(args: &StatusArgs, global: &Global, snapshot: &Snapshot) -> Result<
 
 fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Judgement]) -> Result<Answer> {
     let screen = global.screen();
-    let mut shell = Document::new("BudgetStatusList", snapshot, NEEDS, Timestamp::now(), ());
-    shell.complete &= judged.iter().all(|j| j.findings.iter().all(|f| f.code != Code::NotJudged));
-    let document = || shell.clone().with(BudgetStatusList { items: judged.iter().map(BudgetStatus::from).collect() });
+    let mut document = Document::new("BudgetStatusList", snapshot, NEEDS, Timestamp::now(), ())
+        .with(BudgetStatusList::new(snapshot, judged));
+    document.complete &= judged.iter().all(|j| j.findings.iter().all(|f| f.code != Code::NotJudged));
     let text = match screen.format {
-        Format::Json => render::json(&document())?,
-        Format::Yaml => render::yaml(&document())?,
-        Format::Html => render::html::status(&document()),
+        Format::Json => render::json(&document)?,
+        Format::Yaml => render::yaml(&document)?,
+        Format::Html => render::html::status(&document),
         Format::Name => judged.iter().map(|j| format!("poddisruptionbudget.policy/{}\n", j.budget.meta.name)).collect(),
-        Format::Text | Format::Wide => render::status::text(snapshot, judged, &shell, &screen, &view(args)),
+        Format::Text | Format::Wide => render::status::text(&document, &screen, &view(args)),
     };
     let status = if args.exit_code { exit_status(judged) } else { 0 };
-    Ok(Answer { text, warnings: super::input_warnings(snapshot), status })
+    let nothing = judged.is_empty().then(|| nothing(args, snapshot, &global.scope(args.all_namespaces)));
+    Ok(Answer { text, warnings: super::input_warnings(snapshot), nothing, status })
+}
+
+/// What was looked at, where nothing was found.
+fn nothing(args: &StatusArgs, snapshot: &Snapshot, scope: &Scope) -> String {
+    let labels = args.selector.as_ref().map_or_else(String::new, |s| format!(" with the labels {s}"));
+    let elsewhere = match scope {
+        Scope::Namespace(_) => snapshot.budgets.iter().map(|b| b.meta.ns()).collect::<BTreeSet<_>>(),
+        Scope::All => BTreeSet::new(),
+    };
+    let place = match scope {
+        Scope::All => "in any namespace".to_owned(),
+        Scope::Namespace(ns) => format!("in namespace {ns}"),
+    };
+    let hint = match (elsewhere.len(), elsewhere.first()) {
+        (0, _) | (_, None) => String::new(),
+        (1, Some(one)) => format!(" ({} in {one}: -n {one}, or -A)", snapshot.budgets.len()),
+        (n, _) => format!(" ({} in {n} other namespaces: -A)", snapshot.budgets.len()),
+    };
+    format!("No PodDisruptionBudgets{labels} {place}{hint}.")
 }
 
 fn view(args: &StatusArgs) -> render::status::View {
     if args.names.is_empty() {
-        render::status::View::Table { all_namespaces: args.all_namespaces }
+        render::status::View::Many { all_namespaces: args.all_namespaces, every_row: args.all }
     } else {
         render::status::View::Detail
     }

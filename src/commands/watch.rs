@@ -47,7 +47,8 @@ where
             let text = changes(&shown, &answer.text, global.output.unwrap_or_default());
             // What is warned of once stays so.
             let warnings = if shown.is_empty() { answer.warnings.clone() } else { Vec::new() };
-            answer::print(&Answer { text, warnings, status: answer.status });
+            let nothing = answer.nothing.clone().filter(|_| shown.is_empty());
+            answer::print(&Answer { text, warnings, nothing, status: answer.status });
             shown.clone_from(&answer.text);
         }
         if args.wait.is_some() && (repeated.done)(&snapshot) {

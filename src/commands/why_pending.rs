@@ -91,7 +91,7 @@ pub fn about(args: &WhyPendingArgs, global: &Global, snapshot: &Snapshot) -> Res
         }
     };
     let status = if args.exit_code && items.iter().any(Item::is_stuck) { 2 } else { 0 };
-    Ok(Answer { text, warnings: super::input_warnings(snapshot), status })
+    Ok(Answer { text, warnings: super::input_warnings(snapshot), nothing: None, status })
 }
 
 fn read(args: &WhyPendingArgs, request: &Request, global: &Global) -> Result<Snapshot> {

@@ -1,40 +1,52 @@
-//! Findings and their remedies as text: all three commands print them alike.
+//! Findings and their remedies as text: all commands print them alike.
 
 use super::Screen;
 use super::style::{Tone, paint, safe};
 use super::table::wrap;
+use crate::cure::Remedy;
 use crate::finding::Finding;
 
 /// A finding in a paragraph: its code, and what was found.
 pub fn paragraph(finding: &Finding, screen: &Screen) -> String {
     let tone = Tone::of_severity(finding.severity);
-    let code = finding.code.as_str();
-    let width = screen.prose_width();
-    let rest = wrap(&safe(&finding.message), width, 4);
-    format!("  {}\n    {rest}\n", paint(code, tone))
+    let rest = wrap(&safe(&finding.message), screen.prose_width(), 4);
+    format!("  {}\n    {rest}\n", paint(finding.code.as_str(), tone))
 }
 
-/// The remedies of some findings, numbered; each with its command, its cost and whether it was tried.
-pub fn remedies<'a>(findings: impl IntoIterator<Item = &'a Finding>, screen: &Screen) -> String {
-    let width = screen.prose_width();
-    let mut seen: Vec<&String> = Vec::new();
-    let mut out = String::new();
-    let all: Vec<_> = findings.into_iter().flat_map(|f| &f.remedies).collect();
-    for remedy in all {
-        let key = remedy.commands().first().unwrap_or(&remedy.text);
-        if seen.contains(&key) {
-            continue;
-        }
-        seen.push(key);
-        let kind = if remedy.is_verified() { "" } else { " (a direction: not tried)" };
-        out.push_str(&format!("  {}  {}\n", seen.len(), wrap(&format!("{}{kind}", safe(&remedy.text)), width, 5)));
-        for command in remedy.commands() {
-            // Never wrapped: it has to be pasted as it is.
-            out.push_str(&format!("     {}\n", paint(&safe(command), Tone::Strong)));
-        }
-        if let Some(risk) = &remedy.risk {
-            out.push_str(&format!("     costs: {}\n", wrap(&safe(risk), width, 12)));
+/// The remedies of some findings, numbered; each with its commands, its risk, how it is taken back, and whether it was
+/// tried. `aim` says what they are for: `to unblock n1`.
+pub fn remedies<'a>(findings: impl IntoIterator<Item = &'a Finding>, aim: &str, screen: &Screen) -> String {
+    let mut told: Vec<&Remedy> = Vec::new();
+    for remedy in findings.into_iter().flat_map(|f| &f.remedies) {
+        let key = |r: &Remedy| r.commands().first().unwrap_or(&r.text).clone();
+        if !told.iter().any(|t| key(t) == key(remedy)) {
+            told.push(remedy);
         }
     }
-    if out.is_empty() { out } else { format!("{}\n{out}", paint("what can be done, least first", Tone::Strong)) }
+    let heading = match told.len() {
+        0 => return String::new(),
+        1 => format!("{aim}:"),
+        _ => format!("{aim}, one of (least change first):"),
+    };
+    let mut out = format!("{}\n", paint(&heading, Tone::Strong));
+    for (at, remedy) in told.iter().enumerate() {
+        out.push_str(&one(at + 1, remedy, screen.prose_width()));
+    }
+    out
+}
+
+fn one(number: usize, remedy: &Remedy, width: usize) -> String {
+    let kind = if remedy.is_verified() { "" } else { " (not verified)" };
+    let mut out = format!("  {number}  {}\n", wrap(&format!("{}{kind}", safe(&remedy.text)), width, 5));
+    for command in remedy.commands() {
+        // Never wrapped: it has to be pasted as it is.
+        out.push_str(&format!("     {}\n", paint(&safe(command), Tone::Strong)));
+    }
+    if let Some(risk) = &remedy.risk {
+        out.push_str(&format!("     risk: {}\n", wrap(&safe(risk), width, 11)));
+    }
+    for undo in remedy.undos() {
+        out.push_str(&format!("     undo: {}\n", safe(undo)));
+    }
+    out
 }

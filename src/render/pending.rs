@@ -204,7 +204,7 @@ fn story(item: &Item, state: &State, screen: &Screen) -> String {
         out.push('\n');
         findings.iter().for_each(|f| out.push_str(&paragraph(f, screen)));
     }
-    let cures = remedies(item.findings.iter(), screen);
+    let cures = remedies(item.findings.iter(), "to let the pod run", screen);
     if !cures.is_empty() {
         out.push_str(&format!("\n{cures}"));
     }

@@ -143,7 +143,7 @@ fn detail(n: &NodePlan, screen: &Screen) -> String {
         out.push('\n');
         told.iter().for_each(|f| out.push_str(&paragraph(f, screen)));
     }
-    let cures = remedies(told.iter().copied(), screen);
+    let cures = remedies(told.iter().copied(), &format!("to unblock {}", safe(&n.node.meta.name)), screen);
     if !cures.is_empty() {
         out.push_str(&format!("\n{cures}"));
     }

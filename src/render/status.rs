@@ -1,320 +1,276 @@
-//! `status` as a table, or one budget in detail.
+//! `status` as text: a line that counts, a table and the problems by cause, or one budget in detail.
 
 use super::Screen;
+use super::digest::{self, Depth, again, count};
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
-use crate::budget::arithmetic::arithmetic;
-use crate::budget::{Judgement, Verdict};
-use crate::finding::Code;
+use crate::budget::Verdict;
 use crate::report::Document;
-use crate::snapshot::Snapshot;
-use crate::snapshot::pod_state::why_not_ready;
+use crate::report::digest::{Told, problems, verdicts};
+use crate::report::status::{BudgetStatus, BudgetStatusList, OwnerReport};
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// One row a budget.
-    Table {
+    /// The budgets of a namespace, or of all.
+    Many {
         /// Whether the namespace is a column.
         all_namespaces: bool,
+        /// Whether each has a row, however many there are.
+        every_row: bool,
     },
-    /// Each budget with its arithmetic, its pods and its cures.
+    /// Each budget with its causes, its remedies, its arithmetic and its pods.
     Detail,
 }
 
+/// More budgets than this are told by their problems only.
+const TABLE: usize = 20;
+
 /// The answer as text.
-pub fn text(
-    snapshot: &Snapshot,
-    judged: &[Judgement],
-    document: &Document<()>,
-    screen: &Screen,
-    view: &View,
-) -> String {
+pub fn text(document: &Document<BudgetStatusList>, screen: &Screen, view: &View) -> String {
+    let items = &document.body.items;
     let mut out = match view {
-        View::Table { all_namespaces } => table(judged, screen, *all_namespaces),
-        View::Detail => judged.iter().map(|j| detail(snapshot, j, screen)).collect::<Vec<_>>().join("\n"),
+        View::Many { all_namespaces, every_row } => many(document, screen, *all_namespaces, *every_row),
+        View::Detail => items.iter().map(|b| detail(b, screen)).collect::<Vec<_>>().join("\n"),
     };
-    if matches!(view, View::Table { .. }) && !screen.no_headers {
-        out.push_str(&summary(snapshot, judged, screen));
-        out.push_str(&reasons(judged, screen));
-    }
     out.push_str(&super::gaps(document, screen));
     out
 }
 
-fn table(judged: &[Judgement], screen: &Screen, all_namespaces: bool) -> String {
-    if judged.is_empty() {
+fn many(document: &Document<BudgetStatusList>, screen: &Screen, all_namespaces: bool, every_row: bool) -> String {
+    let items = &document.body.items;
+    if items.is_empty() {
         return String::new();
     }
-    let mut headers = vec!["NAME", "RULE", "HEALTHY", "NEEDED", "ALLOWED", "VERDICT", "WHY"];
+    let table = table(items, screen, all_namespaces, true);
+    if screen.no_headers {
+        return table.render(screen);
+    }
+    let mut out = format!("{}\n", wrap(&summary(items), screen.prose_width(), 0));
+    let rows = every_row || screen.wide() || items.len() <= TABLE;
+    let causes_fit = table.fits(screen);
+    if rows {
+        let shown = if causes_fit || screen.wide() { table } else { self::table(items, screen, all_namespaces, false) };
+        out.push_str(&format!("\n{}", shown.render(screen)));
+    }
     if screen.wide() {
-        headers.splice(6..6, ["REPORTED", "POLICY", "SELECTOR"]);
+        return out;
+    }
+    let depth = match (rows, causes_fit) {
+        (true, true) => Depth::FixOnly,
+        (true, false) if items.len() <= TABLE => Depth::Each,
+        _ => Depth::Few,
+    };
+    let place = if all_namespaces { vec!["-A".to_owned()] } else { namespace(items) };
+    let all = |flag: &str| {
+        again(&document.source, &[vec!["status".to_owned()], place.clone(), vec![flag.to_owned()]].concat())
+    };
+    out.push_str(&digest::groups(&problems(items), &document.source, screen, depth, &all("--all")));
+    if !rows {
+        let words = format!("every budget: {}; of some verdicts: --verdict never,broken", all("--all"));
+        out.push_str(&format!("\n{}\n", wrap(&safe(&words), screen.prose_width(), 2)));
+    }
+    out
+}
+
+fn namespace(items: &[BudgetStatus]) -> Vec<String> {
+    items.first().map(|b| vec!["-n".to_owned(), b.namespace.to_string()]).unwrap_or_default()
+}
+
+/// `13 budgets: 2 never, 1 waits, 10 allow evictions now.`
+pub fn summary(items: &[BudgetStatus]) -> String {
+    let said = verdicts(items).into_iter().map(|(verdict, n)| match (verdict, n) {
+        ("allows", 1) => "1 allows evictions now".to_owned(),
+        ("allows", n) => format!("{n} allow evictions now"),
+        ("waits", 1) => "1 waits".to_owned(),
+        ("waits", n) => format!("{n} wait"),
+        (verdict, n) => format!("{n} {verdict}"),
+    });
+    format!("{}: {}.", count(items.len(), "budget"), said.collect::<Vec<_>>().join(", "))
+}
+
+fn table(items: &[BudgetStatus], screen: &Screen, all_namespaces: bool, causes: bool) -> Table {
+    let mut headers = vec!["NAME", "RULE", "HEALTHY", "NEEDED", "ALLOWED", "VERDICT"];
+    if screen.wide() {
+        headers.extend(["REPORTED", "POLICY", "SELECTOR"]);
     }
     if all_namespaces {
         headers.insert(0, "NAMESPACE");
     }
+    if causes {
+        headers.push("WHY");
+    }
     let mut table = Table::new(headers);
-    for j in judged {
+    for b in items {
         let mut row: Vec<Cell> = Vec::new();
         if all_namespaces {
-            row.push(j.budget.meta.ns().into());
+            row.push((&*b.namespace).into());
         }
         row.extend([
-            (&*j.budget.meta.name).into(),
-            rule_word(j).into(),
-            format!("{}/{}", j.numbers.healthy, j.numbers.expected).into(),
-            j.numbers.desired.to_string().into(),
-            j.numbers.allowed.to_string().into(),
-            Cell::verdict(j.verdict.as_str()),
+            (&*b.name).into(),
+            short_rule(b).into(),
+            format!("{}/{}", b.current_healthy, b.expected_pods).into(),
+            b.desired_healthy.to_string().into(),
+            b.disruptions_allowed.to_string().into(),
+            Cell::verdict(b.verdict.as_str()),
         ]);
         if screen.wide() {
-            let in_sync = if j.in_sync { "in sync" } else { "behind" };
-            row.push(format!("{} ({in_sync})", j.budget.status.disruptions_allowed).into());
-            row.push(j.budget.unhealthy_policy.as_deref().unwrap_or("IfHealthyBudget").into());
-            row.push(j.budget.selector.to_string().into());
+            let in_sync = if b.reported.in_sync { "in sync" } else { "behind" };
+            row.push(format!("{} ({in_sync})", b.reported.disruptions_allowed).into());
+            row.push((&*b.unhealthy_pod_eviction_policy).into());
+            row.push(b.selector.clone().into());
         }
-        row.push(why(j).into());
+        if causes {
+            row.push(b.leading().map_or_else(|| "-".to_owned(), |f| f.message.clone()).into());
+        }
         table.row(row);
     }
-    table.render(screen)
+    table
 }
 
-fn rule_word(j: &Judgement) -> String {
-    use crate::snapshot::budget::Rule;
-    match &j.budget.rule {
-        Rule::MinAvailable(v) => format!("min {v}"),
-        Rule::MaxUnavailable(v) => format!("max {v}"),
-        Rule::None => "none".to_owned(),
-    }
-}
-
-/// Why in one line: what gives the verdict, or what to know of a budget that allows some to go.
-fn why(j: &Judgement) -> String {
-    let telling =
-        j.findings.iter().find(|f| j.verdict != Verdict::Allows || f.severity != crate::finding::Severity::Info);
-    telling.map_or_else(|| "-".to_owned(), |f| f.message.clone())
-}
-
-/// One line that says what matters, and how to learn more.
-fn summary(snapshot: &Snapshot, judged: &[Judgement], screen: &Screen) -> String {
-    if judged.is_empty() {
-        let others = snapshot.budgets.len();
-        return match others {
-            0 => "There are no budgets.\n".to_owned(),
-            n => format!("There are no such budgets here; {n} elsewhere: give -n NAMESPACE, or -A for all.\n"),
-        };
-    }
-    let count = |v: Verdict| judged.iter().filter(|j| j.verdict == v).count();
-    let worst = [
-        (Verdict::Never, "can never allow an eviction as things are", ""),
-        (Verdict::Broken, "cannot be used as written", ""),
-        (Verdict::Unknown, "could not be judged", ""),
-        (Verdict::Unhealthy, "held by broken pods", ""),
-        (Verdict::Waits, "wait", "waits"),
-        (Verdict::Unused, "select no pods", "selects no pods"),
-    ];
-    let worst = worst
-        .map(|(verdict, several, one)| (verdict, if count(verdict) == 1 && !one.is_empty() { one } else { several }));
-    let said: Vec<String> = worst
-        .iter()
-        .filter(|(v, _)| count(*v) > 0)
-        .map(|(v, words)| format!("{} {words} ({})", count(*v), v.as_str()))
-        .collect();
-    let budgets = if judged.len() == 1 { "budget" } else { "budgets" };
-    let text = if said.is_empty() {
-        format!("{} {budgets}: every one allows an eviction now.", judged.len())
-    } else {
-        format!("{} {budgets}: {}.", judged.len(), said.join(", "))
-    };
-    let bad = judged.iter().filter(|j| j.verdict != Verdict::Allows).min_by_key(|j| order(j.verdict));
-    let more = bad.map_or_else(String::new, |j| {
-        format!("More about one: kubectl pdb status {} -n {}\n", safe(&j.budget.meta.name), safe(j.budget.meta.ns()))
-    });
-    format!("\n{}\n{more}", wrap(&text, screen.prose_width(), 0))
-}
-
-/// At most so many reasons are given in full below a table that cuts them.
-const MOST_REASONS: usize = 6;
-
-/// On a terminal that leaves the last column too little room: the worst reasons once more, in full.
-fn reasons(judged: &[Judgement], screen: &Screen) -> String {
-    let Some(width) = screen.width else { return String::new() };
-    let mut bad: Vec<&Judgement> = judged.iter().filter(|j| j.verdict != Verdict::Allows).collect();
-    bad.sort_by_key(|j| order(j.verdict));
-    let room_for_why = width.saturating_sub(85);
-    if bad.iter().all(|j| why(j).len() <= room_for_why) {
-        return String::new();
-    }
-    let mut out = "\n".to_owned();
-    for j in bad.iter().take(MOST_REASONS) {
-        let word = j.verdict.as_str();
-        let rest = wrap(&safe(&format!("{}: {}", j.budget.meta.path(), why(j))), screen.prose_width(), 10);
-        out.push_str(&format!(
-            "{}{} {rest}\n",
-            paint(word, Tone::of_verdict(word)),
-            " ".repeat(9usize.saturating_sub(word.len()))
-        ));
-    }
-    if bad.len() > MOST_REASONS {
-        out.push_str(&format!(
-            "and {} more: kubectl pdb status NAME, or pipe the table to see all of WHY\n",
-            bad.len() - MOST_REASONS
-        ));
-    }
-    out
-}
-
-fn order(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Never => 0,
-        Verdict::Broken => 1,
-        Verdict::Unknown => 2,
-        Verdict::Unhealthy => 3,
-        Verdict::Waits => 4,
-        Verdict::Unused => 5,
-        Verdict::Allows => 6,
+fn short_rule(b: &BudgetStatus) -> String {
+    match (&b.rule.min_available, &b.rule.max_unavailable) {
+        (Some(v), _) => format!("min {v}"),
+        (_, Some(v)) => format!("max {v}"),
+        _ => "none".to_owned(),
     }
 }
 
 /// The whole answer in one sentence.
-fn headline(j: &Judgement) -> String {
-    let path = j.budget.meta.path();
-    let n = j.numbers.allowed;
-    let disruptions = if n == 1 { "1 disruption".to_owned() } else { format!("{n} disruptions") };
-    match j.verdict {
-        Verdict::Allows => format!("{path} allows {disruptions} now."),
-        Verdict::Waits => format!("{path} allows 0 disruptions now; more once its pods are Ready."),
-        Verdict::Unhealthy => format!("{path} allows 0 disruptions until its broken pods are repaired."),
-        Verdict::Never => format!("{path} never allows a disruption with the present rule and scale."),
-        Verdict::Unused => format!("{path} selects no pods: it protects and blocks nothing."),
-        Verdict::Broken => format!("{path} cannot be used as it is written: evictions under it fail."),
-        Verdict::Unknown => {
-            format!("{path} could not be judged, or is not yet processed by the disruption controller.")
-        }
+fn headline(b: &BudgetStatus) -> String {
+    let n = b.disruptions_allowed;
+    let cause = b.leading().map(|f| f.message.trim_end_matches('.'));
+    match (b.verdict, cause) {
+        (Verdict::Allows, Some(cause)) => format!("allows {} now; {cause}.", count_of(n)),
+        (Verdict::Allows, None) => format!("allows {} now.", count_of(n)),
+        (_, Some(cause)) => format!("{cause}."),
+        (verdict, None) => format!("{}.", crate::finding::words::meaning("status", verdict.as_str())),
     }
 }
 
-fn detail(snapshot: &Snapshot, j: &Judgement, screen: &Screen) -> String {
+fn count_of(evictions: i32) -> String {
+    if evictions == 1 { "1 eviction".to_owned() } else { format!("{evictions} evictions") }
+}
+
+fn detail(b: &BudgetStatus, screen: &Screen) -> String {
     let width = screen.prose_width();
-    let mut out = format!("{}\n\n", paint(&headline(j), Tone::of_verdict(j.verdict.as_str())));
-    let mut line = |name: &str, text: String| out.push_str(&format!("  {name:<9} {}\n", wrap(&safe(&text), width, 12)));
-    let default = if j.budget.unhealthy_policy.is_none() { " (default)" } else { "" };
-    let policy = j.budget.unhealthy_policy.as_deref().unwrap_or("IfHealthyBudget");
-    line("rule", format!("{}, unhealthyPodEvictionPolicy {policy}{default}", j.budget.rule));
-    line("covers", covers(snapshot, j));
-    line("sum", sum(j));
-    line("reported", reported(j));
-    if !j.findings.is_empty() {
-        out.push('\n');
-        for f in &j.findings {
-            out.push_str(&paragraph(f, screen));
-        }
+    let (path, verdict) = (b.path(), b.verdict.as_str());
+    let indent = path.len() + verdict.len() + 5;
+    let (gap, indent) = if indent > width / 2 { ("\n  ", 2) } else { ("   ", indent) };
+    let mut out = format!(
+        "{}  {}{gap}{}\n",
+        safe(&path),
+        paint(&verdict.to_uppercase(), Tone::of_verdict(verdict)),
+        wrap(&safe(&headline(b)), width, indent)
+    );
+    let aim = match b.verdict {
+        Verdict::Allows | Verdict::Unused => "to correct it",
+        _ => "to allow evictions",
+    };
+    let fixes = remedies(&b.findings, aim, screen);
+    if !fixes.is_empty() {
+        out.push_str(&format!("\n{fixes}"));
     }
-    if !j.pods.is_empty() {
-        out.push('\n');
-        out.push_str(&pods(snapshot, j, screen));
+    let mut lines = vec![
+        ("rule", format!("{}, unhealthyPodEvictionPolicy {}", rule(b), b.unhealthy_pod_eviction_policy)),
+        ("covers", covers(b)),
+        ("sum", b.arithmetic.clone()),
+    ];
+    lines.push(("reported", reported(b)));
+    out.push('\n');
+    for (name, text) in lines {
+        out.push_str(&format!("  {name:<9} {}\n", wrap(&safe(&text), width, 12)));
     }
-    let cures = remedies(&j.findings, screen);
-    if !cures.is_empty() {
-        out.push_str(&format!("\n{cures}"));
+    let led = b.leading().map(|f| f.code);
+    let others: Vec<_> = b.findings.iter().filter(|f| Some(f.code) != led || b.leading() != Some(f)).collect();
+    if !others.is_empty() {
+        out.push('\n');
+        others.iter().for_each(|f| out.push_str(&paragraph(f, screen)));
+    }
+    if !b.pods.is_empty() {
+        out.push_str(&format!("\n{}", pods(b, screen)));
+    }
+    if let Some(code) = led {
+        out.push_str(&format!("\nmore: kubectl pdb explain {code}\n"));
     }
     out
 }
 
-fn covers(snapshot: &Snapshot, j: &Judgement) -> String {
-    let mut text = j.budget.selector.to_string();
-    if j.budget.selector.is_everything() {
-        text = "every pod of the namespace (an empty selector)".to_owned();
+fn rule(b: &BudgetStatus) -> String {
+    match (&b.rule.min_available, &b.rule.max_unavailable) {
+        (Some(v), _) => format!("minAvailable {v}"),
+        (_, Some(v)) => format!("maxUnavailable {v}"),
+        _ => "neither minAvailable nor maxUnavailable".to_owned(),
     }
-    let owners: Vec<String> = j
-        .ideal
-        .owners
-        .iter()
-        .map(|s| {
-            let replicas = if s.scale == 1 { "1 replica".to_owned() } else { format!("{} replicas", s.scale) };
-            let autoscaler =
-                snapshot.horizontal_pod_autoscalers.in_namespace(j.budget.meta.ns()).iter().find(|a| {
-                    crate::cure::scale_target(snapshot, a).is_some_and(|t| std::sync::Arc::ptr_eq(t, &s.owner))
-                });
-            let held = autoscaler.and_then(|a| Some((a, a.spec.as_ref()?))).map_or_else(String::new, |(a, spec)| {
-                format!(
-                    " (HorizontalPodAutoscaler {}: {} to {})",
-                    a.meta.name,
-                    spec.min_replicas.unwrap_or(1),
-                    spec.max_replicas.unwrap_or_default()
-                )
-            });
-            format!("{} {}, {replicas}{held}", s.owner.kind, s.owner.meta.name)
-        })
-        .collect();
-    if !owners.is_empty() {
-        text.push_str(&format!(" → {}", crate::lists::some(owners.iter().map(|o| &**o), 4)));
-    }
-    text
 }
 
-fn sum(j: &Judgement) -> String {
-    if j.findings.iter().any(|f| matches!(f.code, Code::SyncFailed | Code::NotJudged)) {
-        return "cannot be made: see below".to_owned();
-    }
-    let n = j.numbers;
-    let spare = n.healthy - n.desired;
-    let allowed = if n.expected <= 0 && spare > 0 {
-        "nothing is expected, so 0 allowed".to_owned()
-    } else if spare < 0 {
-        format!("{} healthy − {} needed = {spare}, so 0 allowed", n.healthy, n.desired)
-    } else {
-        format!("{} healthy − {} needed = {} allowed", n.healthy, n.desired, n.allowed)
+fn covers(b: &BudgetStatus) -> String {
+    let selector = match b.selector.as_str() {
+        "<all>" => "every pod of the namespace (an empty selector)",
+        "<none>" => "no pod (it has no selector)",
+        other => other,
     };
-    format!("{}. {allowed}", arithmetic(&j.budget.rule, i64::from(n.expected), n.desired))
+    let owners: Vec<String> = b.owners.iter().map(owner).collect();
+    if owners.is_empty() {
+        return selector.to_owned();
+    }
+    format!("{selector} → {}", crate::lists::some(owners, 4))
 }
 
-fn reported(j: &Judgement) -> String {
-    if j.in_sync {
-        return "the same, up to date".to_owned();
+fn owner(o: &OwnerReport) -> String {
+    let replicas = if o.replicas == 1 { "1 replica".to_owned() } else { format!("{} replicas", o.replicas) };
+    let autoscaler = o.autoscaler.as_ref().map_or_else(String::new, |a| {
+        format!(" (HorizontalPodAutoscaler {}: {} to {})", a.name, a.min_replicas, a.max_replicas)
+    });
+    format!("{} {}, {replicas}{autoscaler}", o.kind, o.name)
+}
+
+fn reported(b: &BudgetStatus) -> String {
+    let r = &b.reported;
+    if r.in_sync {
+        return "the controller reports these numbers, too".to_owned();
     }
-    let s = &j.budget.status;
-    let generation = match s.observed_generation {
-        None => "never synced".to_owned(),
-        Some(g) if g < j.budget.meta.generation => {
-            format!("of generation {g}, the spec is at {}", j.budget.meta.generation)
-        }
-        Some(_) => "of the present spec".to_owned(),
+    let generation = match r.observed_generation {
+        None => "the controller has not looked at it yet".to_owned(),
+        Some(g) if g < r.generation => format!("for generation {g}; the budget is at generation {}", r.generation),
+        Some(_) => "for the present spec".to_owned(),
     };
     format!(
         "{} expected, {} healthy, {} needed, {} allowed ({generation})",
-        s.expected_pods, s.current_healthy, s.desired_healthy, s.disruptions_allowed
+        r.expected_pods, r.current_healthy, r.desired_healthy, r.disruptions_allowed
     )
 }
 
-fn pods(snapshot: &Snapshot, j: &Judgement, screen: &Screen) -> String {
-    let others = j.pods.iter().any(|p| p.budgets.len() > 1);
+fn pods(b: &BudgetStatus, screen: &Screen) -> String {
+    let others = b.pods.iter().any(|p| p.eviction.budgets.len() > 1);
     let mut headers = vec!["POD", "NODE", "COUNTED", "IF EVICTED NOW", "STATE"];
     if others {
         headers.insert(4, "OTHER BUDGETS");
     }
-    let mut table = Table::new(headers).indented(2);
-    for p in &j.pods {
-        let verb = match (p.eviction.code, p.eviction.bypass) {
-            (201, true) => Cell::toned("goes, spends none (201)", Tone::Good),
-            (201, false) => Cell::toned("goes (201)", Tone::Good),
-            (429, _) => Cell::toned("refused (429)", Tone::Waiting),
-            (code, _) => Cell::toned(format!("error ({code})"), Tone::Bad),
-        };
-        let state = why_not_ready(snapshot, &p.pod).map_or_else(|| "Ready".to_owned(), |w| w.text);
+    let mut table = Table::new(headers).indented(2).last_below();
+    for p in &b.pods {
         let mut row: Vec<Cell> = vec![
-            (&*p.pod.meta.name).into(),
-            p.pod.node.as_deref().unwrap_or_default().into(),
+            (&*p.name).into(),
+            p.node.as_deref().unwrap_or_default().into(),
             if p.counted { "yes" } else { "no" }.into(),
-            verb,
+            eviction(p.eviction.code, p.eviction.bypass),
         ];
         if others {
-            let names: Vec<&str> = p.budgets.iter().filter(|b| **b != j.budget.meta.name).map(|b| &**b).collect();
+            let names: Vec<&str> = p.eviction.budgets.iter().filter(|other| **other != b.name).map(|b| &**b).collect();
             row.push(names.join(",").into());
         }
-        row.push(state.into());
+        row.push(p.state.clone().into());
         table.row(row);
     }
     table.render(screen)
+}
+
+fn eviction(code: u16, bypass: bool) -> Cell {
+    match (code, bypass) {
+        (201, true) => Cell::toned("evicted, does not use the budget (201)", Tone::Good),
+        (201, false) => Cell::toned("evicted (201)", Tone::Good),
+        (429, _) => Cell::toned("refused (429)", Tone::Waiting),
+        (code, _) => Cell::toned(format!("error ({code})"), Tone::Bad),
+    }
 }

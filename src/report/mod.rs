@@ -1,5 +1,6 @@
 //! The JSON contract: plain structs that other programs rely on. Fields may be added; none changes its meaning.
 
+pub mod digest;
 pub mod pending;
 pub mod plan;
 pub mod schema;

@@ -1,13 +1,19 @@
 //! `BudgetStatusList`: what `status` answers.
 
+use super::digest::Told;
+use crate::budget::arithmetic::arithmetic;
 use crate::budget::{Eviction, Judgement, Verdict};
-use crate::finding::Finding;
-use crate::snapshot::Str;
+use crate::cure::scale_target;
+use crate::finding::{Code, Finding, Severity};
 use crate::snapshot::budget::Rule;
+use crate::snapshot::pod_state::why_not_ready;
+use crate::snapshot::workload::Workload;
+use crate::snapshot::{Snapshot, Str};
 use crate::wire::scalar::IntOrString;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::json;
+use std::sync::Arc;
 
 /// The body of a `BudgetStatusList`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -28,19 +34,25 @@ pub struct BudgetStatus {
     pub rule: RuleReport,
     /// `IfHealthyBudget` or `AlwaysAllow`.
     pub unhealthy_pod_eviction_policy: Str,
-    /// Computed from the pods: how many are counted on.
+    /// Its selector, as kubectl writes it; `<all>` for every pod of the namespace, `<none>` for none.
+    pub selector: String,
+    /// The workloads whose replicas it counts on.
+    pub owners: Vec<OwnerReport>,
+    /// Computed from the pods: how many are expected.
     pub expected_pods: i32,
     /// Computed: how many must be healthy.
     pub desired_healthy: i32,
     /// Computed: how many are.
     pub current_healthy: i32,
-    /// Computed: how many may go.
+    /// Computed: how many evictions are allowed now.
     pub disruptions_allowed: i32,
+    /// How these numbers come about, in words.
+    pub arithmetic: String,
     /// What the controller wrote.
     pub reported: Reported,
     /// What it comes to.
     pub verdict: Verdict,
-    /// Why, and what can be done.
+    /// Why, and what can be done; the cause of the verdict first.
     pub findings: Vec<Finding>,
     /// The pods it covers.
     pub pods: Vec<PodReport>,
@@ -70,6 +82,32 @@ impl From<&Rule> for RuleReport {
     }
 }
 
+/// A workload whose replicas a budget counts on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OwnerReport {
+    /// Its kind.
+    pub kind: Str,
+    /// Its name.
+    pub name: Str,
+    /// How many pods it wants.
+    pub replicas: i32,
+    /// The HorizontalPodAutoscaler that sets its replicas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autoscaler: Option<AutoscalerReport>,
+}
+
+/// A HorizontalPodAutoscaler.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AutoscalerReport {
+    /// Its name.
+    pub name: Str,
+    /// Its least number of replicas.
+    pub min_replicas: i32,
+    /// Its greatest number of replicas.
+    pub max_replicas: i32,
+}
+
 /// The four numbers as the controller wrote them last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -82,6 +120,11 @@ pub struct Reported {
     pub current_healthy: i32,
     /// As in the budget.
     pub disruptions_allowed: i32,
+    /// The generation of the budget that they are of; absent where the controller has not looked at it yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The generation of the budget.
+    pub generation: i64,
     /// The status is that of the present spec, the last sync did not fail, and the numbers are the computed ones.
     pub in_sync: bool,
 }
@@ -101,6 +144,8 @@ pub struct PodReport {
     pub ready: bool,
     /// Whether the controller counts it as healthy.
     pub counted: bool,
+    /// `Ready`, or why it is not.
+    pub state: String,
     /// What the API server would answer to one eviction sent now.
     pub eviction: EvictionReport,
 }
@@ -136,23 +181,41 @@ impl EvictionReport {
     }
 }
 
-impl From<&Judgement> for BudgetStatus {
-    fn from(j: &Judgement) -> Self {
+impl BudgetStatusList {
+    /// The answer about these budgets of a snapshot.
+    pub fn new(snapshot: &Snapshot, judged: &[Judgement]) -> Self {
+        Self { items: judged.iter().map(|j| BudgetStatus::new(snapshot, j)).collect() }
+    }
+}
+
+impl BudgetStatus {
+    fn new(snapshot: &Snapshot, j: &Judgement) -> Self {
         let (b, n, s) = (&j.budget, j.numbers, &j.budget.status);
+        let owner = |owner: &Arc<Workload>, replicas| OwnerReport {
+            kind: owner.kind.clone(),
+            name: owner.meta.name.clone(),
+            replicas,
+            autoscaler: autoscaler(snapshot, owner),
+        };
         Self {
             namespace: b.meta.namespace.clone().unwrap_or_default(),
             name: b.meta.name.clone(),
             rule: (&b.rule).into(),
             unhealthy_pod_eviction_policy: b.unhealthy_policy.clone().unwrap_or_else(|| "IfHealthyBudget".into()),
+            selector: b.selector.to_string(),
+            owners: j.ideal.owners.iter().map(|share| owner(&share.owner, share.scale)).collect(),
             expected_pods: n.expected,
             desired_healthy: n.desired,
             current_healthy: n.healthy,
             disruptions_allowed: n.allowed,
+            arithmetic: sum(j),
             reported: Reported {
                 expected_pods: s.expected_pods,
                 desired_healthy: s.desired_healthy,
                 current_healthy: s.current_healthy,
                 disruptions_allowed: s.disruptions_allowed,
+                observed_generation: s.observed_generation,
+                generation: b.meta.generation,
                 in_sync: j.in_sync,
             },
             verdict: j.verdict,
@@ -167,11 +230,77 @@ impl From<&Judgement> for BudgetStatus {
                     phase: p.pod.status.phase.as_str(),
                     ready: p.pod.is_ready(),
                     counted: p.counted,
+                    state: why_not_ready(snapshot, &p.pod).map_or_else(|| "Ready".to_owned(), |w| w.text),
                     eviction: EvictionReport::new(p.eviction.clone(), p.budgets.clone()),
                 })
                 .collect(),
         }
     }
+}
+
+impl Told for BudgetStatus {
+    const KIND: &'static str = "budget";
+
+    fn path(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    fn verdict(&self) -> &'static str {
+        self.verdict.as_str()
+    }
+
+    fn rank(&self) -> u8 {
+        match self.verdict {
+            Verdict::Never => 0,
+            Verdict::Broken => 1,
+            Verdict::Unhealthy => 2,
+            Verdict::Unknown => 3,
+            Verdict::Waits => 4,
+            Verdict::Unused => 5,
+            Verdict::Allows => 6,
+        }
+    }
+
+    /// What gives the verdict; of a budget that allows evictions, what there is to know nevertheless.
+    fn leading(&self) -> Option<&Finding> {
+        self.findings.iter().find(|f| self.verdict != Verdict::Allows || f.severity != Severity::Info)
+    }
+
+    fn is_problem(&self) -> bool {
+        self.verdict != Verdict::Allows || self.leading().is_some()
+    }
+
+    fn more(&self) -> Vec<String> {
+        ["status", &self.name, "-n", &self.namespace].map(str::to_owned).to_vec()
+    }
+}
+
+fn autoscaler(snapshot: &Snapshot, owner: &Arc<Workload>) -> Option<AutoscalerReport> {
+    let all = snapshot.horizontal_pod_autoscalers.in_namespace(owner.meta.ns());
+    let found = all.iter().find(|a| scale_target(snapshot, a).is_some_and(|t| Arc::ptr_eq(t, owner)))?;
+    let spec = found.spec.as_ref()?;
+    Some(AutoscalerReport {
+        name: found.meta.name.clone(),
+        min_replicas: spec.min_replicas.unwrap_or(1),
+        max_replicas: spec.max_replicas.unwrap_or_default(),
+    })
+}
+
+/// How the numbers come about.
+fn sum(j: &Judgement) -> String {
+    if j.findings.iter().any(|f| matches!(f.code, Code::SyncFailed | Code::NotJudged)) {
+        return "cannot be computed: the number of expected pods is not known".to_owned();
+    }
+    let n = j.numbers;
+    let spare = i64::from(n.healthy) - i64::from(n.desired);
+    let allowed = if n.expected <= 0 && spare > 0 {
+        "0 pods are expected, so 0 allowed".to_owned()
+    } else if spare < 0 {
+        format!("{} healthy − {} needed = {spare}, so 0 allowed", n.healthy, n.desired)
+    } else {
+        format!("{} healthy − {} needed = {} allowed", n.healthy, n.desired, n.allowed)
+    };
+    format!("{}. {allowed}", arithmetic(&j.budget.rule, i64::from(n.expected), n.desired))
 }
 
 /// A rule's value, as the API writes it.

@@ -3,40 +3,26 @@
 use super::page::page;
 use super::parts;
 use super::parts::{Number, Words};
-use crate::budget::Verdict;
-use crate::finding::Severity;
 use crate::render::style::Tone;
 use crate::report::Document;
+use crate::report::digest::Told;
 use crate::report::status::{BudgetStatus, BudgetStatusList, PodReport};
 use maud::{Markup, html};
-
-/// What needs somebody first.
-const ORDER: &[(Verdict, &str)] = &[
-    (Verdict::Never, "never"),
-    (Verdict::Broken, "broken"),
-    (Verdict::Unknown, "unknown"),
-    (Verdict::Unhealthy, "unhealthy"),
-    (Verdict::Waits, "waits"),
-    (Verdict::Unused, "unused"),
-    (Verdict::Allows, "allows"),
-];
 
 /// The page.
 pub fn status(document: &Document<BudgetStatusList>) -> String {
     let mut items: Vec<&BudgetStatus> = document.body.items.iter().collect();
-    items.sort_by_key(|b| ORDER.iter().position(|(v, _)| *v == b.verdict));
-    let verdicts: Vec<Verdict> = items.iter().map(|b| b.verdict).collect();
+    items.sort_by_key(|b| b.rank());
     let lead = match items.len() {
-        0 => "There are no such budgets.".to_owned(),
-        n => format!("{}: {}.", parts::count(n, "budget"), parts::counted(&verdicts, ORDER)),
+        0 => "No PodDisruptionBudgets were found.".to_owned(),
+        _ => crate::render::status::summary(&document.body.items),
     };
-    let telling =
-        |b: &BudgetStatus| b.verdict != Verdict::Allows || b.findings.iter().any(|f| f.severity != Severity::Info);
+    let telling = BudgetStatus::is_problem;
     let told: Vec<(usize, &BudgetStatus)> = items.iter().copied().enumerate().filter(|(_, b)| telling(b)).collect();
     let body = html! {
         @if !told.is_empty() {
             section {
-                h2 { "What blocks, and what to know" }
+                h2 { "Problems" }
                 @for (at, budget) in &told { (article(*at, budget)) }
             }
         }
@@ -83,15 +69,15 @@ fn article(at: usize, b: &BudgetStatus) -> Markup {
             header { h3 { (b.namespace) "/" (b.name) } (parts::verdict(b.verdict.as_str())) }
             p {
                 (rule(b)) ": " (b.current_healthy) " healthy of " (b.expected_pods) " expected, " (b.desired_healthy)
-                " must stay, " b { (b.disruptions_allowed) " may go" }
+                " needed, " b { (b.disruptions_allowed) " allowed" }
                 @if !b.reported.in_sync {
-                    " (the controller reports " (b.reported.disruptions_allowed) ", and is behind)"
+                    " (the controller reports " (b.reported.disruptions_allowed) " allowed, and is behind)"
                 }
             }
             (parts::findings(&b.findings))
             @if !b.pods.is_empty() {
                 details {
-                    summary { (parts::count(b.pods.len(), "pod")) ", " (blocked) " of them not to be evicted now" }
+                    summary { (parts::count(b.pods.len(), "pod")) ", of which " (blocked) " cannot be evicted now" }
                     (parts::table(
                         &format!("Pods of {}/{}", b.namespace, b.name),
                         &[Words("Pod"), Words("Node"), Words("State"), Words("Counted"), Words("If evicted now")],
@@ -105,8 +91,8 @@ fn article(at: usize, b: &BudgetStatus) -> Markup {
 
 fn pod_row(pod: &PodReport) -> Markup {
     let (tone, word) = match (pod.eviction.code, pod.eviction.bypass) {
-        (201, true) => (Tone::Good, "goes, spends none"),
-        (201, false) => (Tone::Good, "goes"),
+        (201, true) => (Tone::Good, "evicted, does not use the budget"),
+        (201, false) => (Tone::Good, "evicted"),
         (429, _) => (Tone::Waiting, "refused"),
         _ => (Tone::Bad, "error"),
     };

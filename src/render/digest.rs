@@ -1,0 +1,109 @@
+//! The short answer about many: a line that counts, then only problems, those of one cause together, each with its fix.
+
+use super::Screen;
+use super::style::{Tone, paint, safe};
+use super::table::wrap;
+use crate::report::Source;
+use crate::report::digest::{Group, Told};
+use crate::shell::quote;
+
+/// Lines that the groups of an answer about many take at most: with what stands around them, a screen of 50 lines.
+const LINES: usize = 42;
+/// Items of a group that are told where there are many.
+const NAMED: usize = 2;
+
+/// How much is told of each group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Every item with its cause: a table without causes stands above.
+    Each,
+    /// No causes, as a table above has them.
+    FixOnly,
+    /// Two items of each group, and how many more there are.
+    Few,
+}
+
+/// The groups as text. `all` is the line that shows everything.
+pub fn groups<T: Told>(groups: &[Group<'_, T>], source: &Source, screen: &Screen, depth: Depth, all: &str) -> String {
+    let mut out = String::new();
+    let mut left = LINES;
+    for (at, group) in groups.iter().enumerate() {
+        let text = one(group, source, screen, depth);
+        let lines = text.lines().count();
+        if depth == Depth::Few && lines > left {
+            let rest = &groups[at..];
+            let items: usize = rest.iter().map(|g| g.items.len()).sum();
+            out.push_str(&format!("\nand {} ({}): {all}\n", count(rest.len(), "more cause"), count(items, T::KIND)));
+            break;
+        }
+        left = left.saturating_sub(lines);
+        out.push_str(&text);
+    }
+    out
+}
+
+fn one<T: Told>(group: &Group<'_, T>, source: &Source, screen: &Screen, depth: Depth) -> String {
+    let width = screen.prose_width();
+    let tone = Tone::of_verdict(group.verdict);
+    let code = group.code.map_or_else(String::new, |code| format!(" ({code})"));
+    let mut out = format!("\n{}: {}{code}\n", paint(group.verdict, tone), count(group.items.len(), T::KIND));
+    let named = match depth {
+        Depth::Each => group.items.len(),
+        Depth::Few => NAMED,
+        Depth::FixOnly => 0,
+    };
+    for item in group.items.iter().take(named) {
+        let cause = item.leading().map_or_else(String::new, |f| format!(": {}", f.message));
+        out.push_str(&format!("  {}\n", wrap(&safe(&format!("{}{cause}", item.path())), width, 4)));
+    }
+    let more = group.items.len().saturating_sub(named);
+    if depth == Depth::FixOnly {
+        let names: Vec<String> = group.items.iter().map(|i| i.path()).collect();
+        out.push_str(&format!("  {}\n", wrap(&safe(&crate::lists::some(names, 4)), width, 4)));
+    } else if more > 0 {
+        let names: Vec<String> = group.items.iter().skip(named).map(|i| i.path()).collect();
+        out.push_str(&format!(
+            "  {}\n",
+            wrap(&safe(&format!("and {more} more: {}", crate::lists::some(names, 2))), width, 4)
+        ));
+    }
+    let (item, fix) = match group.fix() {
+        Some((item, fix)) => (Some(item), Some(fix)),
+        None => (group.items.first().copied(), None),
+    };
+    if let Some(fix) = fix {
+        let kind = if fix.is_verified() { "fix" } else { "fix, not verified" };
+        out.push_str(&format!("  {}\n", wrap(&safe(&format!("{kind}: {}", fix.text)), width, 4)));
+    }
+    if let Some(item) = item {
+        out.push_str(&format!("  more: {}\n", safe(&again(source, &item.more()))));
+    }
+    out
+}
+
+/// The line that asks the same input something else.
+pub fn again(source: &Source, words: &[String]) -> String {
+    let mut line = "kubectl pdb".to_owned();
+    let mut push = |word: &str| {
+        line.push(' ');
+        line.push_str(&quote(word));
+    };
+    words.iter().for_each(|word| push(word));
+    for file in &source.files {
+        push("--from");
+        push(file);
+    }
+    match &source.context {
+        Some(context) if source.files.is_empty() => {
+            push("--context");
+            push(context);
+        }
+        _ => {}
+    }
+    line
+}
+
+/// `1 budget`, `2 budgets`.
+pub fn count(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
