@@ -106,6 +106,8 @@ enum Command {
     Pending(Seeds),
     /// Random preemptors: the nominated node and the victims
     Preempt(Seeds),
+    /// Random claims of devices: where they fit, and the scheduler's message where nowhere
+    Devices(Seeds),
     /// Random worlds under real controllers: the plan against the real `kubectl drain`
     Drain(Lanes),
     /// Worlds in trouble: the commands of each verified remedy are run, and what they promise is looked for
@@ -143,6 +145,7 @@ enum What {
     Budgets,
     Pending,
     Preempt,
+    Devices,
     Drain,
 }
 
@@ -179,6 +182,7 @@ fn run(cli: Cli) -> Result<Tally> {
         Command::Budgets(Seeds { seeds }) => over_seeds(seeds, |seed| runs::budgets::run(&settings, seed))?,
         Command::Pending(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Messages)?,
         Command::Preempt(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Preemption)?,
+        Command::Devices(Seeds { seeds }) => runs::devices::over(&settings, seeds)?,
         Command::Drain(Lanes { seeds, lanes }) => {
             let shared = Shared::start(&settings)?;
             over_lanes(seeds.seeds, lanes, |seed| runs::drain::run(&settings, &shared, seed))
@@ -231,6 +235,15 @@ fn record(settings: &Settings, what: What, seeds: Range<u64>, out: &Path) -> Res
                 };
                 let seen = runs::drain::record(shared, seed).with_context(|| format!("seed {seed}"))?;
                 (format!("drain-{seed}"), seen.list, seen.truth)
+            }
+            What::Devices => {
+                let run = match &mut run {
+                    Some(run) => run,
+                    none => none.insert(Pending::start(settings)?),
+                };
+                let last = runs::devices::rounds(run, seed).with_context(|| format!("seed {seed}"))?.pop();
+                let seen = last.context("no round was made")?;
+                (format!("devices-{seed}"), seen.list, seen.scheduled.to_json())
             }
             What::Pending | What::Preempt => {
                 let (name, purpose) = match what {

@@ -1,5 +1,6 @@
 //! Random clusters, each from a seed.
 
+pub mod allocation;
 pub mod budgets;
 pub mod constraints;
 pub mod devices;
@@ -19,6 +20,7 @@ mod tests {
         let now = Timestamp::UNIX_EPOCH;
         for seed in 0..20 {
             assert_eq!(super::budgets::cluster(seed, now), super::budgets::cluster(seed, now));
+            assert_eq!(super::allocation::cluster(seed), super::allocation::cluster(seed));
             for purpose in [Purpose::Messages, Purpose::Preemption] {
                 assert_eq!(super::pending::cluster(seed, purpose), super::pending::cluster(seed, purpose));
             }

@@ -215,11 +215,21 @@ pub fn pending(tally: &mut Tally, answer: &Answer, truth: &Scheduled) {
                 );
             }
             Verdict::Waits { message, nominated, .. } => {
-                tally.add("messages", key, message, item["scheduler"]["message"].as_str().unwrap_or("none"));
+                let ours = item["scheduler"]["message"].as_str().unwrap_or("none");
+                let same = ours == message || is_an_error_of_a_node(&item["scheduler"], message);
+                tally.note("messages", key, same, message, ours);
                 preemption(tally, key, &item["preemption"], nominated.as_deref(), truth);
             }
         }
     }
+}
+
+/// The scheduler asks nodes at the same time, and ends with the error of whichever fails first.
+fn is_an_error_of_a_node(ours: &Value, message: &str) -> bool {
+    let groups = ours["groups"].as_array().into_iter().flatten();
+    let mut reasons = groups.flat_map(|group| group["reasons"].as_array().into_iter().flatten());
+    reasons
+        .any(|r| message == format!("running {} filter plugin: {}", r["plugin"], r["message"].as_str().unwrap_or("")))
 }
 
 fn preemption(tally: &mut Tally, key: &str, ours: &Value, nominated: Option<&str>, truth: &Scheduled) {

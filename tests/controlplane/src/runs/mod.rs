@@ -2,6 +2,7 @@
 
 pub mod budgets;
 pub mod cures;
+pub mod devices;
 pub mod drain;
 mod encodings;
 pub mod live;

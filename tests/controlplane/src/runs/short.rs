@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::cures::{self, Subject};
-use super::{Settings, budgets, drain, live, over_lanes, over_seeds, pending};
+use super::{Settings, budgets, devices, drain, live, over_lanes, over_seeds, pending};
 use crate::components::Version;
 use crate::generate::pending::Purpose;
 use crate::judge::Tally;
@@ -19,6 +19,7 @@ struct Seeds {
     budgets: Range<u64>,
     pending: Range<u64>,
     preempt: Range<u64>,
+    devices: Range<u64>,
     drain: Range<u64>,
     /// Two versions together go through all ways in which a drain is blocked and a pod Pending.
     blocked: Range<u64>,
@@ -30,6 +31,7 @@ const FIRST: Seeds = Seeds {
     budgets: 0..2,
     pending: 0..2,
     preempt: 0..6,
+    devices: 0..2,
     drain: 0..12,
     blocked: 0..12,
     stuck: 0..14,
@@ -40,6 +42,7 @@ const SECOND: Seeds = Seeds {
     budgets: 2..3,
     pending: 2..3,
     preempt: 6..9,
+    devices: 2..4,
     drain: 12..20,
     blocked: 12..22,
     stuck: 14..27,
@@ -60,6 +63,7 @@ pub fn run(product: &Product, misses: &Path) -> Result<Tally> {
         tally.merge(over_seeds(seeds.budgets, |seed| budgets::run(&settings, seed))?);
         tally.merge(pending::over(&settings, seeds.pending, Purpose::Messages)?);
         tally.merge(pending::over(&settings, seeds.preempt, Purpose::Preemption)?);
+        tally.merge(devices::over(&settings, seeds.devices)?);
         let shared = Shared::start(&settings)?;
         tally.merge(over_lanes(right("drain", seeds.drain), LANES, |seed| drain::run(&settings, &shared, seed)));
         for (subject, name, seeds) in
