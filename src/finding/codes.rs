@@ -431,6 +431,11 @@ codes! {
         such_as "No PersistentVolume of that size and class is there."
         cure "Make a volume, or name a StorageClass that makes one."
     },
+    StorageCapacity = "storage-capacity" Error {
+        means "The storage that the class's driver reports is not enough for a claim, or nothing is reported for the nodes."
+        such_as "A claim of 5Gi, and 2Gi are free in the node's zone."
+        cure "Free or add storage, request less, or look at the driver that reports it."
+    },
     VolumeMissing = "volume-missing" Error {
         means "A claim, or the volume it is bound to, does not exist."
         such_as "The pod names the claim data, which was deleted."

@@ -58,6 +58,8 @@ pub type PersistentVolumeClaim = Object<wire::volume::PersistentVolumeClaim>;
 pub type PersistentVolume = Object<wire::volume::PersistentVolume>;
 /// A StorageClass.
 pub type StorageClass = Object<wire::storage::StorageClass>;
+/// A CSIStorageCapacity.
+pub type CSIStorageCapacity = Object<wire::storage::CSIStorageCapacity>;
 /// A PriorityClass.
 pub type PriorityClass = Object<wire::policy::PriorityClass>;
 /// A HorizontalPodAutoscaler.

@@ -49,11 +49,8 @@ fn failed(f: &Facts<'_>, words: &str) -> Finding {
 fn not_judged(f: &Facts<'_>) -> Option<Finding> {
     let (_, what) = f.diagnosis.not_judged().next()?;
     let nodes: Vec<_> = f.diagnosis.not_judged().filter_map(|(id, _)| f.node(id)).map(|n| n.name()).collect();
-    let message = format!(
-        "not known whether its devices can be allocated on {} ({}): {what}",
-        count(nodes.len(), "node"),
-        some(&nodes)
-    );
+    let message =
+        format!("not known whether the pod fits on {} ({}): {what}", count(nodes.len(), "node"), some(&nodes));
     Some(Finding::new(Code::NotJudged, message).about(own(f)))
 }
 

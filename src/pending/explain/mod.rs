@@ -8,6 +8,7 @@ pub mod preemption;
 pub mod resources;
 pub mod rollout;
 pub mod spread;
+pub mod storage_capacity;
 pub mod volumes;
 
 use super::facts::Facts;
@@ -30,6 +31,7 @@ pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {
     all.extend(neighbours::findings(f));
     all.extend(spread::findings(f));
     all.extend(volumes::findings(f));
+    all.extend(storage_capacity::findings(f));
     all.extend(devices::findings(f));
     rollout::advise(f, &mut all);
     if let (Some(first), Some(said)) = (all.first_mut(), autoscale::said(f.pod(), f.snapshot())) {

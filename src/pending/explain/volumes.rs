@@ -116,7 +116,7 @@ fn waiting(claim: &PersistentVolumeClaim, f: &Facts<'_>) -> String {
         Some(c) if !c.allowed_topologies.is_empty() => {
             format!("claim {name}{size}: class {class} ({}) makes volumes in other places only", c.provisioner)
         }
-        Some(c) => format!("claim {name}{size}: class {class} ({}) has too little storage left there", c.provisioner),
+        Some(c) => format!("claim {name}{size}: class {class} ({}) has too little storage there", c.provisioner),
     }
 }
 

@@ -13,6 +13,7 @@ pub mod node_resources_fit;
 pub mod node_unschedulable;
 pub mod node_volume_limits;
 pub mod pod_topology_spread;
+pub mod storage_capacity;
 pub mod taint_toleration;
 pub mod volume_binding;
 pub mod volume_restrictions;

@@ -2,13 +2,14 @@
 //! possible to make. Mirrors `plugins/volumebinding/{volume_binding,binder}.go`.
 
 use super::claims::{self, Claims, claims_of};
+use super::storage_capacity::Reported;
 use super::{Filter, Incoming, Prepared};
 use crate::sched::node::NodeInfo;
 use crate::sched::status::{Plugin, Reason, Status, Verdict};
 use crate::snapshot::intern::Interner;
 use crate::snapshot::quantity::Quantity;
 use crate::snapshot::selector::{LabelSelector, NodeSelector, topology_terms};
-use crate::snapshot::{PersistentVolume, PersistentVolumeClaim, Snapshot, StorageClass};
+use crate::snapshot::{Kind, PersistentVolume, PersistentVolumeClaim, Snapshot, StorageClass};
 use foldhash::{HashSet, HashSetExt};
 use std::sync::Arc;
 
@@ -91,8 +92,8 @@ struct Offer {
 struct Provision {
     possible: bool,
     topologies: NodeSelector,
-    /// The storage left, where the driver tracks it: from which nodes, and whether it is enough.
-    capacities: Option<Vec<LabelSelector>>,
+    /// The storage left, where the driver reports it.
+    reported: Option<Reported>,
 }
 
 impl VolumeBinding {
@@ -170,7 +171,8 @@ impl Delayed {
     }
 }
 
-fn request(claim: &PersistentVolumeClaim) -> Quantity {
+/// How much a claim asks for.
+pub fn request(claim: &PersistentVolumeClaim) -> Quantity {
     let requests = claim.spec.as_ref().and_then(|s| s.resources.as_ref()).map(|r| &r.requests);
     requests.and_then(|r| r.get("storage")).map(|q| q.value).unwrap_or_default()
 }
@@ -217,14 +219,12 @@ fn offer(
 impl Provision {
     fn new(class: Option<&Arc<StorageClass>>, size: Quantity, snapshot: &Snapshot) -> Self {
         let Some(class) = class.filter(|c| !c.provisioner.is_empty() && c.provisioner != NO_PROVISIONER) else {
-            return Self { possible: false, topologies: NodeSelector::default(), capacities: None };
+            return Self { possible: false, topologies: NodeSelector::default(), reported: None };
         };
-        let driver = snapshot.csi_drivers.named("", &class.provisioner);
-        let tracked = driver.is_some_and(|d| d.spec.as_ref().is_some_and(|s| s.storage_capacity == Some(true)));
         Self {
             possible: true,
             topologies: topology_terms(&class.allowed_topologies, &mut Interner::default()),
-            capacities: (tracked && size > Quantity::ZERO).then(|| sufficient(class, size, snapshot)),
+            reported: Reported::of(class, size, snapshot),
         }
     }
 
@@ -235,19 +235,17 @@ impl Provision {
         if !self.possible || !allowed {
             return Some(Reason::NoVolumeToBind);
         }
-        let enough = self.capacities.as_ref().is_none_or(|c| c.iter().any(|s| s.matches(labels)));
-        (!enough).then_some(Reason::NotEnoughStorage)
+        let reported = self.reported.as_ref().filter(|r| !r.is_enough(labels))?;
+        Some(match reported.is_unread() {
+            true => Reason::NotJudged(format!("{} could not be read", Kind::CSIStorageCapacity.resource()).into()),
+            false => Reason::NotEnoughStorage,
+        })
     }
 }
 
-/// From which nodes enough storage of the class is reported to be left.
-fn sufficient(class: &StorageClass, size: Quantity, snapshot: &Snapshot) -> Vec<LabelSelector> {
-    let enough = snapshot.csi_capacities.iter().filter(|c| {
-        let limit = c.maximum_volume_size.as_ref().or(c.capacity.as_ref());
-        c.storage_class_name.as_deref() == Some(&*class.meta.name)
-            && limit.is_some_and(|limit| limit.value.value() >= size.value())
-    });
-    enough.map(|c| LabelSelector::read(c.node_topology.as_ref(), &mut Interner::default())).collect()
+/// What is reported of the storage from which a volume for the claim would be made.
+pub fn reported(claim: &PersistentVolumeClaim, snapshot: &Snapshot) -> Option<Reported> {
+    Reported::of(claims::class(claim, snapshot)?, request(claim), snapshot)
 }
 
 impl Filter for VolumeBinding {
