@@ -17,9 +17,10 @@ use std::sync::{Arc, OnceLock};
 /// What autoscalers would do for the Pending pods of a state.
 #[derive(Debug, Default)]
 pub struct Outlook {
-    karpenters: Vec<Karpenter>,
+    /// Every Karpenter whose NodePools are there.
+    pub(super) karpenters: Vec<Karpenter>,
     /// Why Karpenter adds no node, where it does not run.
-    down: Option<String>,
+    pub(super) down: Option<String>,
     /// What becomes of the Pending pods when they are looked at together, as Karpenter does: by namespace and name.
     batch: OnceLock<HashMap<(Str, Str), Answer>>,
 }
@@ -71,20 +72,12 @@ impl Outlook {
     /// What one Karpenter would do for a pod; `None` where it says nothing of it.
     fn by(&self, karpenter: &Karpenter, pod: &Arc<Pod>, state: &State) -> Option<(Severity, String)> {
         let answer = self.answer(karpenter, pod, state);
+        if let Some(why) = karpenter.refused(&answer) {
+            return Some((Severity::Warning, why));
+        }
         Some(match answer {
-            Answer::Ignored(_) => return None,
-            Answer::NoPools => {
-                let why = each(karpenter.unusable.iter().map(|(pool, why)| (pool, why.to_string())));
-                (Severity::Warning, format!("Karpenter adds no node from any NodePool: {why}"))
-            }
-            Answer::Invalid(why) => (Severity::Warning, format!("Karpenter adds no node for the pod: {why}")),
+            Answer::Ignored(_) | Answer::NoPools | Answer::Invalid(_) | Answer::Refused(_) => return None,
             Answer::Existing(node) => (Severity::Info, existing(&node, karpenter)),
-            Answer::Refused(refusals) => {
-                let pools = refusals.iter().map(|(pool, why)| (pool, why.to_string()));
-                let unusable = karpenter.unusable.iter().map(|(pool, why)| (pool, why.to_string()));
-                let all = each(pools.chain(unusable));
-                (Severity::Warning, format!("no NodePool of Karpenter could give the pod a node: {all}"))
-            }
             Answer::New { pool, types, .. } => {
                 (Severity::Info, could(pod, &pool, &types, &karpenter.offers(pod, state)))
             }
@@ -107,8 +100,29 @@ impl Outlook {
     }
 }
 
+impl Karpenter {
+    /// Why no node of its pools comes for a pod that no node takes, in words.
+    pub(super) fn refusal(&self, pod: &Arc<Pod>, state: &State) -> Option<String> {
+        self.refused(self.provision_new(std::slice::from_ref(pod), state).first()?)
+    }
+
+    fn refused(&self, answer: &Answer) -> Option<String> {
+        let unusable = || self.unusable.iter().map(|(pool, why)| (pool, why.to_string()));
+        match answer {
+            Answer::NoPools => Some(format!("Karpenter adds no node from any NodePool: {}", each(unusable()))),
+            Answer::Invalid(why) => Some(format!("Karpenter adds no node for the pod: {why}")),
+            Answer::Refused(refusals) => {
+                let pools = refusals.iter().map(|(pool, why)| (pool, why.to_string()));
+                let all = each(pools.chain(unusable()));
+                Some(format!("no NodePool of Karpenter could give the pod a node: {all}"))
+            }
+            Answer::Ignored(_) | Answer::Existing(_) | Answer::New { .. } => None,
+        }
+    }
+}
+
 /// Karpenter could add a node: from which pools, of what, and which pools could not.
-fn could(pod: &Pod, pool: &Str, types: &Suitable, offers: &[Offer]) -> String {
+pub(super) fn could(pod: &Pod, pool: &Str, types: &Suitable, offers: &[Offer]) -> String {
     let others = offers.iter().filter(|o| o.pool != *pool);
     let (also, not): (Vec<&Offer>, Vec<&Offer>) = others.partition(|o| o.answer.is_ok());
     let also: String = also.iter().map(|o| format!(", else {}", o.pool)).collect();
@@ -145,6 +159,11 @@ fn existing(node: &str, karpenter: &Karpenter) -> String {
         }
         _ => format!("Karpenter adds no node: by its rules node {node} has room for the pod"),
     }
+}
+
+/// Whether Karpenter's newest words about a pod are that it adds no node.
+pub(super) fn adds_no_node(pod: &Pod, snapshot: &Snapshot) -> bool {
+    said_by_karpenter(pod, snapshot).is_some_and(|e| e.warning)
 }
 
 /// Karpenter's newest words about a pod.

@@ -5,6 +5,7 @@ use super::drainer::Drainer;
 use super::options::DrainOptions;
 use super::tracker::Budgets;
 use crate::admission::Admission;
+use crate::autoscale::NewNodes;
 use crate::budget::Selection;
 use crate::sched::State;
 use crate::sched::place::{Placed, Placer, SAMPLED};
@@ -34,6 +35,8 @@ pub struct DrainContext<'a> {
     pub state: &'a State,
     /// Which node takes a pod.
     pub scheduler: Box<dyn Scheduler + 'a>,
+    /// Who could add nodes, once a pod has no place.
+    new_nodes: OnceCell<NewNodes>,
     /// The controllers (by uid) below each topmost one (by its address), once somebody asks.
     families: OnceCell<HashMap<usize, Vec<Str>>>,
 }
@@ -83,8 +86,14 @@ impl<'a> DrainContext<'a> {
             admission: Admission::new(snapshot),
             state,
             scheduler: Box::new(RefCell::new(Placer::new(state))),
+            new_nodes: OnceCell::new(),
             families: OnceCell::new(),
         }
+    }
+
+    /// Who could add nodes for pods that no node takes.
+    pub fn new_nodes(&self) -> &NewNodes {
+        self.new_nodes.get_or_init(|| NewNodes::new(self.state))
     }
 
     /// The pods of the same topmost controller, the pod itself among them; none for a pod without one.

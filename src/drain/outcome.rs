@@ -1,6 +1,7 @@
 //! What a plan comes to, for each pod and each node.
 
 use super::note::Note;
+use crate::autoscale::NewNode;
 use crate::finding::Code;
 use crate::snapshot::Str;
 use crate::snapshot::pod::Pod;
@@ -93,6 +94,8 @@ impl Verdict {
 pub enum Replacement {
     /// It starts on this node.
     On(Str),
+    /// Only a node that does not exist yet can take it.
+    OnNewNode(NewNode),
     /// No node takes it: the scheduler's words.
     Unschedulable(String),
 }

@@ -273,6 +273,7 @@ fn row(p: &PodPlan, screen: &Screen) -> Vec<Cell> {
         };
         let new = match &p.replacement {
             Some(Replacement::On(node)) => node.to_string(),
+            Some(Replacement::OnNewNode(new)) => format!("new node of {}", new.pool),
             Some(Replacement::Unschedulable(_)) => "nowhere".to_owned(),
             None => "-".to_owned(),
         };

@@ -69,8 +69,19 @@ pub struct PodReport {
 pub enum ReplacementReport {
     /// The node it starts on.
     Node(Str),
+    /// The node that does not exist yet, and that alone can take it.
+    NewNode(NewNodeReport),
     /// The scheduler's words where no node takes it.
     Unschedulable(String),
+}
+
+/// A node that does not exist yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NewNodeReport {
+    /// The NodePool that it would come from.
+    pub pool: Str,
+    /// Why it could come; that it does is not promised.
+    pub why: String,
 }
 
 /// How long a drain takes.
@@ -125,6 +136,9 @@ impl From<&PodPlan> for PodReport {
             budgets: p.budgets.clone(),
             replacement: p.replacement.as_ref().map(|r| match r {
                 Replacement::On(node) => ReplacementReport::Node(node.clone()),
+                Replacement::OnNewNode(new) => {
+                    ReplacementReport::NewNode(NewNodeReport { pool: new.pool.clone(), why: new.why.clone() })
+                }
                 Replacement::Unschedulable(words) => ReplacementReport::Unschedulable(words.clone()),
             }),
         }

@@ -36,7 +36,7 @@ const OLD_NUMBERS: &[(&str, &str)] = &[
 
 const BUDGETS: &[&str] = &["agreement/budget", "cases/status"];
 const SCHEDULING: &[&str] = &["agreement/pending", "agreement/dense", "agreement/preempt", "cases/why-pending"];
-const DRAINS: &[&str] = &["agreement/drain", "cases/drain-plan"];
+const DRAINS: &[&str] = &["agreement/drain", "agreement/karpenter-drain", "cases/drain-plan"];
 const PROVISIONING: &[&str] = &["agreement/karpenter-provision"];
 
 /// The folders of `tests/` that are judged here.

@@ -241,6 +241,17 @@ impl Karpenter {
 
     /// What it makes of each pod of a batch. The pods are not in the state.
     pub fn provision(&self, pods: &[Arc<Pod>], state: &State) -> Vec<Answer> {
+        self.answers(pods, state, Moving::default())
+    }
+
+    /// The same for pods that come one after the other and that no node that is there takes.
+    pub fn provision_new(&self, pods: &[Arc<Pod>], state: &State) -> Vec<Answer> {
+        let resting = (0..self.hosts.len()).collect();
+        let pods_of_nodes = (0..pods.len()).collect();
+        self.answers(pods, state, Moving { resting, pods: pods_of_nodes, counted: true, ..Moving::default() })
+    }
+
+    fn answers(&self, pods: &[Arc<Pod>], state: &State, moving: Moving) -> Vec<Answer> {
         let mut answers: Vec<Option<Answer>> = Vec::with_capacity(pods.len());
         let mut batch = Vec::new();
         for pod in pods {
@@ -253,7 +264,7 @@ impl Karpenter {
             }
             answers.push(answer);
         }
-        let solve = Solve::new(self.ground(state), self.topology(state), Moving::default());
+        let solve = Solve::new(self.ground(state), self.topology(state), moving);
         let solution = solve.solve(&batch);
         let mut places = solution.places.iter();
         let mut next = || match places.next() {

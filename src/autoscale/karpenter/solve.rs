@@ -85,7 +85,7 @@ pub struct Ground<'a> {
     pub tolerate: bool,
 }
 
-/// What is different while it is tried to take nodes away.
+/// What is different while nodes come and go.
 #[derive(Debug, Clone, Default)]
 pub struct Moving {
     /// Hosts that are taken away.
@@ -94,6 +94,8 @@ pub struct Moving {
     pub resting: BTreeSet<usize>,
     /// The pods of these nodes, by their numbers in the batch.
     pub pods: BTreeSet<usize>,
+    /// Whether new nodes count towards a limit on their number: not within one batch upstream, but once they are there.
+    pub counted: bool,
 }
 
 /// A look for places.
@@ -355,7 +357,10 @@ impl<'a> Solve<'a> {
                     self.new.push(NewNode { before: refusals, ..node });
                     self.order.push(at);
                     self.commit(at, asking, requirements, options.clone());
-                    let most = template.most(&options, &asking.requests);
+                    let mut most = template.most(&options, &asking.requests);
+                    if self.moving.counted {
+                        most.set(&"nodes".into(), Quantity::units(1));
+                    }
                     for (left, other) in self.limits.iter_mut().zip(templates) {
                         if other.pool.name() == template.pool.name() {
                             left.take_all(&most);

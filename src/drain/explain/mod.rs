@@ -60,17 +60,22 @@ fn tried(
         Removes::ByEviction => Action::Evict,
         Removes::ByDeletion => Action::Delete,
     };
-    let outcome = outcome(context, p, a);
+    let mut outcome = outcome(context, p, a);
     let mut notes = refusal::notes(context, sim, p, a);
     notes.extend(time::notes(context, p, a, run));
     notes.extend(p.notes.iter().cloned());
     let mut replacement = None;
     if a.step.is_some() {
-        replacement = sim.replacement_of(a.pod).and_then(|r| match &r.node {
-            Some(node) => Some(Replacement::On(node.clone())),
-            None if !r.pod.spec.scheduling_gates.is_empty() || r.not_bound.is_some() => None,
-            None => Some(Replacement::Unschedulable(sim.state.refusal(&r.pod))),
+        replacement = sim.replacement_of(a.pod).and_then(|r| match (&r.node, &r.new_node) {
+            (Some(node), _) => Some(Replacement::On(node.clone())),
+            (None, Some(new)) => Some(Replacement::OnNewNode(new.clone())),
+            (None, None) if !r.pod.spec.scheduling_gates.is_empty() || r.not_bound.is_some() => None,
+            (None, None) => Some(Replacement::Unschedulable(sim.state.refusal(&r.pod))),
         });
+        if outcome == Outcome::Gone && matches!(replacement, Some(Replacement::OnNewNode(_))) {
+            // Nothing promises that the node comes.
+            outcome = Outcome::Waits;
+        }
         notes.extend(removed::notes(context, sim, p, a, replacement.as_ref(), drained));
     }
     if outcome == Outcome::Stays {

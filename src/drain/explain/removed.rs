@@ -42,6 +42,17 @@ pub fn notes(
         let mut note = Note::new(Code::ReplacementUnschedulable, text).severity(severity);
         note.remedies = new.map(|new| cures(context, sim, &new.pod)).unwrap_or_default();
         notes.push(note);
+        if let Some(why) = new.and_then(|new| context.new_nodes().refusal(&new.pod, &sim.state)) {
+            notes.push(
+                Note::new(Code::NodePool, format!("for the pod that replaces it: {why}")).severity(Severity::Warning),
+            );
+        }
+    } else if let Some(Replacement::OnNewNode(new)) = replacement {
+        let text = format!(
+            "no node that exists can run the pod that replaces it; {}. That the node comes is not promised",
+            new.why.replace("for the pod ", "")
+        );
+        notes.push(Note::new(Code::NodePool, text).about([Ref::new("karpenter.sh/v1", "NodePool", "", &new.pool)]));
     } else if replacement.is_none() {
         notes.extend(pinned);
     }

@@ -151,6 +151,7 @@ impl Simulation<'_> {
             healthy: false,
             replaces,
             node: None,
+            new_node: None,
             preempted: Vec::new(),
             not_replaced: None,
             not_bound: None,

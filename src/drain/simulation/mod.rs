@@ -69,6 +69,8 @@ pub struct Simulation<'c> {
     sets: StatefulSets,
     /// Pods that look for a node.
     unscheduled: Vec<PodId>,
+    /// Pods that only a new node takes.
+    on_new_nodes: Vec<PodId>,
     /// Jobs that have failed in the course of the simulation.
     failed_jobs: HashSet<Str>,
     /// Controllers whose pods a rollout makes and takes.
@@ -97,6 +99,7 @@ impl<'c> Simulation<'c> {
             live: HashMap::new(),
             sets: StatefulSets::default(),
             unscheduled: Vec::new(),
+            on_new_nodes: Vec::new(),
             failed_jobs: HashSet::new(),
             rolling: HashSet::new(),
             watched: HashSet::new(),
@@ -244,6 +247,7 @@ impl<'c> Simulation<'c> {
             self.state.remove_from(&pod, &node);
         }
         self.unscheduled.retain(|waiting| *waiting != id);
+        self.on_new_nodes.retain(|there| *there != id);
         self.changed = true;
         if was_healthy {
             self.disruption.health(&budgets, -1);
@@ -270,7 +274,13 @@ impl<'c> Simulation<'c> {
         let pod = sim.pod.clone();
         (sim.stage, sim.node, sim.not_bound) = (Stage::Bound, Some(node.clone()), None);
         self.state.bind(&pod, node);
-        let controller = self.context.controllers.of(&pod);
+        self.ready_in(id, delay);
+    }
+
+    /// The pod becomes Ready so many seconds later than it takes to start; never where pods of its controller do not.
+    fn ready_in(&mut self, id: PodId, delay: i64) {
+        let Some(sim) = self.pods.get(id) else { return };
+        let controller = self.context.controllers.of(&sim.pod);
         if controller.as_ref().is_none_or(|c| c.never_ready.is_none()) {
             let startup = controller.map_or(super::controllers::STARTUP_GUESS, |c| c.seconds_to_ready());
             self.push(self.now + delay + startup, Event::Ready(id));

@@ -1,5 +1,6 @@
 //! The pods that a simulation has to do with, and where each stands.
 
+use crate::autoscale::NewNode;
 use crate::drain::tracker::BudgetId;
 use crate::snapshot::Str;
 use crate::snapshot::pod::Pod;
@@ -38,6 +39,8 @@ pub struct SimPod {
     pub replaces: Option<PodId>,
     /// The node that it was put on in the course of the simulation.
     pub node: Option<Str>,
+    /// The node that could come for it, where no node that exists takes it.
+    pub new_node: Option<NewNode>,
     /// The pods that were taken away to make room for it.
     pub preempted: Vec<Arc<Pod>>,
     /// Why its controller cannot make the pod that would replace it.

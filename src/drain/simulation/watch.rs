@@ -34,6 +34,7 @@ impl Simulation<'_> {
             healthy,
             replaces: None,
             node: None,
+            new_node: None,
             preempted: Vec::new(),
             not_replaced: None,
             not_bound: None,

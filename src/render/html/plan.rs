@@ -168,6 +168,7 @@ fn pod_row(pod: &PodReport) -> Markup {
             td.words {
                 @match &pod.replacement {
                     Some(ReplacementReport::Node(node)) => { "on " (node) }
+                    Some(ReplacementReport::NewNode(new)) => { (new.why) }
                     Some(ReplacementReport::Unschedulable(words)) => { (words) }
                     None => "–",
                 }
