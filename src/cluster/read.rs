@@ -251,6 +251,16 @@ impl Greeting {
         Some(&group.preferred_version.as_ref().or(group.versions.first())?.group_version)
     }
 
+    /// In which version a kind that an operator defines is read: that of the table where the server has it, else the one
+    /// that the server prefers.
+    fn version_of(&self, kind: Kind) -> Option<String> {
+        let info = kind.info();
+        let group = self.groups.as_ref()?.groups.iter().find(|g| g.name == info.group)?;
+        let own = api_version::join(info.group, info.version);
+        let served = group.versions.iter().any(|v| v.group_version == own);
+        if served { Some(own) } else { self.preferred(info.group).map(str::to_owned) }
+    }
+
     /// Whether the server is known not to have a kind, as it is without the operator that defines it: there is none.
     pub fn lacks(&self, kind: Kind) -> bool {
         let info = kind.info();
@@ -269,7 +279,7 @@ pub(super) enum Wanted {
 /// The lists of these kinds; of what operators define, those that the server has.
 pub(super) fn wanted(kinds: &[Kind], namespace: Option<&str>, server: &Greeting) -> Vec<(Wanted, ListRequest)> {
     let list = |kind: &Kind| match kind.info() {
-        info if info.custom => Some(list_at(*kind, server.preferred(info.group)?, namespace)),
+        info if info.custom => Some(list_at(*kind, &server.version_of(*kind)?, namespace)),
         _ => Some(list_of(*kind, namespace)),
     };
     let known = kinds.iter().filter(|kind| **kind != Kind::CustomResourceDefinition);

@@ -336,6 +336,18 @@ codes! {
                  pod does not tolerate."
         cure "If a NodePool could, see Karpenter's events and log; if none could, change the rule that is named."
     },
+    SchedulerError = "scheduler-error" Error {
+        means "The scheduler's last attempt ended in an error, mostly after it had chosen a node: binding was refused, \
+               preparing it timed out, a plugin failed. The condition's reason is SchedulerError."
+        such_as "An admission webhook on pods/binding has no backend, so that no pod can be bound."
+        cure "Remove the cause that the message names; the scheduler then tries again by itself."
+    },
+    NotEnqueued = "not-enqueued" Error {
+        means "The scheduler does not queue the pod (PreEnqueue) and writes nothing about it: what it refers to does not \
+               exist yet."
+        such_as "A device claim was not made from its template, as a quota refuses it."
+        cure "Let whoever is named make what is missing; the scheduler then queues the pod by itself."
+    },
     FitsNow = "fits-now" Info {
         means "In the present state the pod fits."
         such_as "A node was added after the last attempt."

@@ -79,6 +79,9 @@ pub struct Placement {
 impl Item {
     /// Whether neither a node nor preemption helps: somebody has to do something.
     pub fn is_stuck(&self) -> bool {
+        if self.findings.iter().any(|f| f.code == Code::SchedulerError && f.severity == Severity::Error) {
+            return true;
+        }
         match (&self.scheduling, self.stage) {
             (Some(s), _) => s.fits.is_empty() && s.preemption.chosen.is_none() && !self.waits_for_victims(),
             (None, Stage::NotCreated | Stage::Gated | Stage::Unscheduled) => true,

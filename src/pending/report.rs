@@ -6,12 +6,13 @@ use super::item::{Item, Subject};
 use super::scheduling::{Scheduling, Silence, schedule};
 use super::select::{self, Request, Target};
 use super::stage::{Stage, rejected};
-use super::{amounts, controllers, explain, kueue, nomination, recorded, startup};
+use super::{amounts, controllers, enqueue, explain, kueue, nomination, recorded, scheduler_error, startup};
 use crate::autoscale::Outlook;
 use crate::finding::{Code, Finding};
 use crate::sched::State;
 use crate::sched::filters::Incoming;
 use crate::sched::kin::Kin;
+use crate::sched::pre_enqueue;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
 use crate::snapshot::{Kind, Snapshot};
@@ -69,16 +70,23 @@ impl Run<'_> {
             findings: Vec::new(),
         };
         match stage {
-            Stage::Gated => item.findings.push(gated(pod, self.cx)),
+            Stage::Gated => {
+                item.findings.push(gated(pod, self.cx));
+                item.findings.extend(enqueue::findings(pod, &pre_enqueue::holds(pod, snapshot), self.cx));
+            }
             Stage::Unscheduled | Stage::Nominated => {
+                let holds = pre_enqueue::holds(pod, snapshot);
+                if !holds.is_empty() && is_ours(pod) {
+                    item.findings = enqueue::findings(pod, &holds, self.cx);
+                    return item;
+                }
                 item.findings.extend(recorded::scheduler(pod, snapshot));
                 if snapshot.coverage.hides(Kind::Node) || snapshot.coverage.hides(Kind::Pod) {
                     // Without its nodes, and what runs on them, nothing can be said of a cluster.
                     item.stage = Stage::Unknown;
                     return item;
                 }
-                let ours = &*pod.spec.scheduler_name == recorded::DEFAULT_SCHEDULER;
-                if ours && !rejected(pod) {
+                if is_ours(pod) && !rejected(pod) {
                     self.unscheduled(pod, &mut item);
                 }
             }
@@ -102,6 +110,17 @@ impl Run<'_> {
             Some(kin) => self.known.entry(kin).or_insert_with(explain).clone(),
             None => explain(),
         };
+        if let Some(error) = scheduler_error::finding(pod, self.cx) {
+            // A node is there; what fails comes after, and waiting does not help.
+            item.findings.push(error);
+            item.findings.extend(findings.into_iter().filter(|f| f.code != Code::FitsNow));
+            item.findings.extend(fits(&s, self.state).map(|on| {
+                let message = format!("room is not what is missing: the filters let the pod onto {on}");
+                Finding::new(Code::FitsNow, message)
+            }));
+            item.scheduling = Some(s);
+            return;
+        }
         item.findings.extend(findings);
         match s.silence {
             // Nobody knows what the scheduler would say, so nothing recorded is out of date.
@@ -186,9 +205,17 @@ pub fn explained(
 }
 
 fn fits_now(s: &Scheduling, state: &State) -> Option<Finding> {
+    let on = fits(s, state)?;
+    Some(Finding::new(Code::FitsNow, format!("in the present state it fits on {on}: it should get a node soon")))
+}
+
+/// The nodes that the pod fits on; `None` where there is none.
+fn fits(s: &Scheduling, state: &State) -> Option<String> {
     let names: Vec<_> = s.fits.iter().filter_map(|id| Some(state.node(*id)?.name().clone())).collect();
-    (!names.is_empty()).then(|| {
-        let on = super::facts::some(&names);
-        Finding::new(Code::FitsNow, format!("in the present state it fits on {on}: it should get a node soon"))
-    })
+    (!names.is_empty()).then(|| super::facts::some(&names))
+}
+
+/// Whether kube-scheduler's default profile looks after the pod.
+fn is_ours(pod: &Pod) -> bool {
+    &*pod.spec.scheduler_name == recorded::DEFAULT_SCHEDULER
 }

@@ -22,6 +22,7 @@ pub(crate) mod message;
 pub(crate) mod node;
 pub(crate) mod nowhere;
 pub(crate) mod place;
+pub(crate) mod pre_enqueue;
 pub(crate) mod preempt;
 pub(crate) mod preemption;
 pub(crate) mod resources;

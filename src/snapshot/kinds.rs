@@ -96,6 +96,7 @@ macro_rules! each_kind {
                 kueue::KueueLocalQueue => kueue_local_queues;
             custom KueueClusterQueue = "ClusterQueue": "kueue.x-k8s.io" "v1beta1" "clusterqueues" "" Cluster,
                 kueue::KueueClusterQueue => kueue_cluster_queues;
+            custom PodGroup: "scheduling.k8s.io" "v1beta1" "podgroups" "" Namespaced, scheduling::PodGroup => pod_groups;
         }
     };
 }

@@ -7,7 +7,9 @@ use super::object::Object;
 use super::table::{Keyed, Table, Twice};
 use super::workload::Workload;
 use crate::wire::item::{Item, ItemError};
-use crate::wire::{apps, core, crd, events, karpenter, kueue, node, operators, pod, policy, resource, storage, volume};
+use crate::wire::{
+    apps, core, crd, events, karpenter, kueue, node, operators, pod, policy, resource, scheduling, storage, volume,
+};
 #[cfg(any(feature = "live", test))]
 use serde_json::Value;
 use std::sync::Arc;

@@ -26,6 +26,7 @@ pub(crate) mod quantity;
 pub(crate) mod resource;
 pub(crate) mod scalar;
 pub(crate) mod status;
+pub(crate) mod scheduling;
 pub(crate) mod storage;
 pub(crate) mod time;
 pub(crate) mod type_meta;

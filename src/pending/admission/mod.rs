@@ -4,7 +4,7 @@
 pub mod limit_range;
 mod pod_security;
 mod said;
-mod webhook;
+pub(super) mod webhook;
 
 use super::context::Context;
 use crate::finding::{Code, Finding, Ref};

@@ -1,0 +1,149 @@
+//! What keeps a pod out of the scheduler's queue. Mirrors every PreEnqueue plugin of 1.34 to 1.37:
+//! `plugins/schedulinggates`, `plugins/dynamicresources`, and `plugins/gangscheduling` (since 1.36; only pods of clusters with
+//! the feature GenericWorkload name a PodGroup). `plugins/defaultpreemption` has one, too: it holds a pod for the moment
+//! in which its victims are deleted, which no snapshot shows. No volume plugin has one.
+//!
+//! Of a pod that is held the scheduler writes neither a condition nor an event. (The condition SchedulingGated is the API
+//! server's.)
+
+use super::filters::claims::is_for_pod;
+use super::filters::dynamic_resources::claim_name;
+use crate::snapshot::pod::{Pod, ResourceClaimRef};
+use crate::snapshot::{Snapshot, Str};
+
+/// What keeps a pod out of the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hold {
+    /// It has scheduling gates.
+    Gates,
+    /// A device claim: its name within the pod, and what is wrong with it.
+    Claim(Str, ClaimFault),
+    /// Its PodGroup does not exist.
+    NoPodGroup(Str),
+    /// Of its PodGroup fewer pods exist than are to be scheduled together.
+    Gang {
+        /// The PodGroup.
+        group: Str,
+        /// `minCount`.
+        wanted: i64,
+        /// How many of its pods exist.
+        there: i64,
+    },
+}
+
+/// What is wrong with a device claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaimFault {
+    /// It was not made from its template yet.
+    NotMade,
+    /// There is no such claim.
+    Missing(String),
+    /// It is being deleted.
+    Terminating(String),
+    /// A claim of that name was not made for this pod.
+    NotForPod(String),
+}
+
+/// Everything that keeps the pod out of the queue; upstream stops at the first. Empty for a pod that is queued.
+pub fn holds(pod: &Pod, snapshot: &Snapshot) -> Vec<Hold> {
+    let mut all = Vec::new();
+    if !pod.spec.scheduling_gates.is_empty() {
+        all.push(Hold::Gates);
+    }
+    if snapshot.minor() >= 34 {
+        let faults = pod.spec.resource_claims.iter().filter_map(|r| Some((r, claim_fault(pod, r, snapshot)?)));
+        all.extend(faults.map(|(r, fault)| Hold::Claim(r.name.clone(), fault)));
+    }
+    all.extend(gang(pod, snapshot));
+    all
+}
+
+/// Mirrors `foreachPodResourceClaim`.
+fn claim_fault(pod: &Pod, r: &ResourceClaimRef, snapshot: &Snapshot) -> Option<ClaimFault> {
+    let Ok(name) = claim_name(pod, r) else { return Some(ClaimFault::NotMade) };
+    let name = name?;
+    let Some(claim) = snapshot.resource_claims.named(pod.meta.ns(), &name) else {
+        return Some(ClaimFault::Missing(name));
+    };
+    if claim.meta.is_terminating() {
+        return Some(ClaimFault::Terminating(name));
+    }
+    (r.template.is_some() && !is_for_pod(&claim.meta, pod)).then_some(ClaimFault::NotForPod(name))
+}
+
+/// Mirrors `preEnqueueHierarchiesDisabled`: pods that are gated or running count, too.
+fn gang(pod: &Pod, snapshot: &Snapshot) -> Option<Hold> {
+    let group = pod.spec.pod_group.as_ref()?;
+    let Some(found) = snapshot.pod_groups.named(pod.meta.ns(), group) else {
+        return Some(Hold::NoPodGroup(group.clone()));
+    };
+    let wanted = found.spec.scheduling_policy.gang.as_ref()?.min_count;
+    let pods = snapshot.pods.in_namespace(pod.meta.ns()).iter();
+    let there = pods.filter(|p| p.spec.pod_group.as_ref() == Some(group) && !p.is_finished()).count();
+    let there = i64::try_from(there).unwrap_or(i64::MAX);
+    (there < wanted).then(|| Hold::Gang { group: group.clone(), wanted, there })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Object, cluster, find, object, pod};
+    use serde_json::json;
+
+    fn claiming(more: &serde_json::Value) -> Object {
+        pod("a/p").spec(json!({"resourceClaims": [more]}))
+    }
+
+    #[test]
+    fn pods_are_held_as_upstream() {
+        // After TestPreEnqueue of schedulinggates, TestPlugin of dynamicresources ("claim-reference", "claim-template",
+        // "missing-claim", "deleted-claim", "wrong-owner") and TestPreEnqueue of gangscheduling.
+        let named = || claiming(&json!({"name": "gpu", "resourceClaimName": "c"}));
+        let made = |claims: serde_json::Value| {
+            claiming(&json!({"name": "gpu", "resourceClaimTemplateName": "t"}))
+                .status(json!({"resourceClaimStatuses": claims}))
+        };
+        let claim = || object("resource.k8s.io/v1", "ResourceClaim", "a/c");
+        let of_group = |name: &str| pod(&format!("a/{name}")).spec(json!({"schedulingGroup": {"podGroupName": "g"}}));
+        let group = |policy: serde_json::Value| {
+            object("scheduling.k8s.io/v1beta1", "PodGroup", "a/g").spec(json!({"schedulingPolicy": policy}))
+        };
+        let fault = |f: ClaimFault| vec![Hold::Claim("gpu".into(), f)];
+        let gang = || group(json!({"gang": {"minCount": 2}}));
+        for (title, objects, want) in [
+            ("nothing", vec![pod("a/p")], vec![]),
+            ("gates", vec![pod("a/p").spec(json!({"schedulingGates": [{"name": "x"}]}))], vec![Hold::Gates]),
+            ("a claim", vec![named(), claim()], vec![]),
+            ("missing claim", vec![named()], fault(ClaimFault::Missing("c".to_owned()))),
+            (
+                "deleted claim",
+                vec![named(), claim().deleted("2026-01-01T12:00:00Z", 0)],
+                fault(ClaimFault::Terminating("c".to_owned())),
+            ),
+            ("not made yet", vec![made(json!([]))], fault(ClaimFault::NotMade)),
+            ("none is needed", vec![made(json!([{"name": "gpu"}]))], vec![]),
+            (
+                "made for it",
+                vec![made(json!([{"name": "gpu", "resourceClaimName": "c"}])), claim().owned_by("v1", "Pod/p")],
+                vec![],
+            ),
+            (
+                "wrong owner",
+                vec![made(json!([{"name": "gpu", "resourceClaimName": "c"}])), claim().owned_by("v1", "Pod/q")],
+                fault(ClaimFault::NotForPod("c".to_owned())),
+            ),
+            ("no PodGroup", vec![of_group("p")], vec![Hold::NoPodGroup("g".into())]),
+            ("no gang", vec![of_group("p"), group(json!({"basic": {}}))], vec![]),
+            ("one of two", vec![of_group("p"), gang()], vec![Hold::Gang { group: "g".into(), wanted: 2, there: 1 }]),
+            ("two of two", vec![of_group("p"), of_group("q").on("n1"), gang()], vec![]),
+            (
+                "one has ended",
+                vec![of_group("p"), of_group("q").ended("Succeeded"), gang()],
+                vec![Hold::Gang { group: "g".into(), wanted: 2, there: 1 }],
+            ),
+        ] {
+            let snapshot = cluster().all(objects).snapshot();
+            assert_eq!(holds(&find(&snapshot, "a/p"), &snapshot), want, "{title}");
+        }
+    }
+}
