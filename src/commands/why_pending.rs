@@ -67,17 +67,20 @@ pub fn run(args: &WhyPendingArgs, global: &Global) -> Result<Answer> {
 pub fn about(args: &WhyPendingArgs, global: &Global, snapshot: &Snapshot) -> Result<Answer> {
     let request = request(args, global)?;
     super::require(snapshot, Kind::Pod)?;
-    let (items, state) = if args.filename.is_empty() {
+    let (answer, state) = if args.filename.is_empty() {
         let state = State::new(snapshot);
-        let items = pending::pending(&request, snapshot, &state).map_err(|t| not_found(&t, &request, snapshot))?;
-        (items, state)
+        let answer = pending::pending(&request, snapshot, &state).map_err(|t| not_found(&t, &request, snapshot))?;
+        (answer, state)
     } else {
         let manifests = crate::file::manifests(&args.filename, None)?;
         let namespace = request.namespace.as_deref().unwrap_or("default");
-        pending::planned(&manifests, snapshot, args.replicas, namespace)
+        let (items, state) = pending::planned(&manifests, snapshot, args.replicas, namespace);
+        (pending::Answer { items, ..pending::Answer::default() }, state)
     };
+    let pending::Answer { items, findings } = answer;
     let screen = global.screen();
     let shell = Document::new("PendingReport", snapshot, NEEDS, Timestamp::now(), ());
+    let shell = Document { findings: findings.clone(), ..shell };
     let document = || shell.clone().with(PendingReport::new(&items, &state, request.node_by_node()));
     let text = match screen.format {
         Format::Json => render::json(&document())?,
@@ -85,7 +88,7 @@ pub fn about(args: &WhyPendingArgs, global: &Global, snapshot: &Snapshot) -> Res
         Format::Html => render::html::pending(&document()),
         Format::Name => items.iter().map(|i| format!("{}\n", i.subject.resource_name())).collect(),
         Format::Text | Format::Wide => {
-            let mut text = render::pending::text(&items, &state, &screen, view(args));
+            let mut text = render::pending::text(&items, &findings, &state, &screen, view(args));
             text.push_str(&render::gaps(&shell, &screen));
             text
         }

@@ -348,6 +348,18 @@ codes! {
         such_as "A device claim was not made from its template, as a quota refuses it."
         cure "Let whoever is named make what is missing; the scheduler then queues the pod by itself."
     },
+    QueueBehind = "queue-behind" Warning {
+        means "There is room for the pod, and pods before it in the scheduler's queue (higher priority, then older) use it \
+               up."
+        such_as "report-1 and checkout-1 both fit on n1, which has room for one of them; checkout-1 has the higher priority."
+        cure "Add room, or raise the priority of the pod that matters more."
+    },
+    PreemptedBy = "preempted-by" Info {
+        means "The pod, or the one that it replaces, was preempted: the scheduler evicted it to make room for a pod of higher \
+               priority."
+        such_as "nightly-4hd2k was preempted on n1 by shop/checkout-1; nightly-9zqwm is its replacement."
+        cure "Add room, or give the workload a priority that others do not preempt."
+    },
     FitsNow = "fits-now" Info {
         means "In the present state the pod fits."
         such_as "A node was added after the last attempt."
@@ -392,6 +404,11 @@ codes! {
         means "The node is cordoned."
         such_as "It is being drained."
         cure "kubectl uncordon NODE, when its maintenance is over."
+    },
+    StartupTaint = "startup-taint" Error {
+        means "The taint is one that a component sets until it has started on the node, and takes off by itself."
+        such_as "node.cilium.io/agent-not-ready, until the Cilium agent runs on the node."
+        cure "See why the component that is named does not run on the node. Do not tolerate the taint."
     },
     Taint = "taint" Error {
         means "The node has a taint that the pod does not tolerate."

@@ -54,9 +54,19 @@ pub fn is_device(what: Shortage, catalogue: &Catalogue) -> bool {
     matches!(what, Shortage::Scalar(id) if is_extended(&catalogue.resource_name(id)))
 }
 
-/// Says which container decides what the pod asks of a resource: an init container that alone asks more than the rest
-/// together, or the largest of several.
+/// Says what decides how much the pod asks of a resource: an init container that alone asks more than the rest together,
+/// or the largest of several; and what its RuntimeClass adds.
 pub fn decided_by(pod: &Pod, resource: &str) -> Option<String> {
+    let overhead = pod.spec.overhead.get(resource).filter(|q| *q > Quantity::ZERO);
+    let overhead = overhead.map(|q| {
+        let class = pod.spec.runtime_class.as_deref().map(|c| format!(" of RuntimeClass {c}")).unwrap_or_default();
+        format!("{q} of it as the overhead{class}")
+    });
+    let parts: Vec<String> = by_container(pod, resource).into_iter().chain(overhead).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn by_container(pod: &Pod, resource: &str) -> Option<String> {
     let of = |c: &Container| c.resources.requests.get(resource).unwrap_or_default();
     let sidecars = || pod.spec.init_containers.iter().filter(|c| c.sidecar);
     let together: Quantity = pod.spec.containers.iter().chain(sidecars()).map(of).sum();
@@ -105,7 +115,8 @@ pub fn asks(pod: &Pod) -> Vec<String> {
     let default = |key: &str| key == "node.kubernetes.io/not-ready" || key == "node.kubernetes.io/unreachable";
     let tolerated = spec.tolerations.iter().filter(|t| !default(&t.key));
     asks.extend(tolerated.map(|t| match (t.key.is_empty(), &*t.value) {
-        (true, _) => "tolerates every taint".to_owned(),
+        (true, _) if t.effect.is_empty() => "tolerates every taint".to_owned(),
+        (true, _) => format!("tolerates every {} taint", t.effect),
         (false, "") => format!("tolerates {}", t.key),
         (false, value) => format!("tolerates {}={value}", t.key),
     }));
@@ -127,6 +138,35 @@ mod tests {
             (Shortage::Pods, 8, "8"),
         ] {
             assert_eq!(shown(what, n), want);
+        }
+    }
+
+    #[test]
+    fn what_decides_a_request_is_named() {
+        use crate::testing::{cluster, find, pod};
+        use serde_json::json;
+        let asks = |name: &str, cpu: &str| json!({"name": name, "resources": {"requests": {"cpu": cpu}}});
+        for (title, spec, want) in [
+            ("one container", json!({"containers": [asks("c", "1")]}), None),
+            ("two", json!({"containers": [asks("c", "1"), asks("d", "2")]}), Some("containers c 1 + d 2")),
+            (
+                "an init container",
+                json!({"containers": [asks("c", "1")], "initContainers": [asks("i", "2")]}),
+                Some("its init container i asks 2 alone"),
+            ),
+            (
+                "overhead",
+                json!({"containers": [asks("c", "1")], "runtimeClassName": "kata", "overhead": {"cpu": "3500m"}}),
+                Some("3500m of it as the overhead of RuntimeClass kata"),
+            ),
+            (
+                "overhead of another resource",
+                json!({"containers": [asks("c", "1")], "overhead": {"memory": "1Gi"}}),
+                None,
+            ),
+        ] {
+            let snapshot = cluster().add(pod("a/p").spec(spec)).snapshot();
+            assert_eq!(decided_by(&find(&snapshot, "a/p"), "cpu").as_deref(), want, "{title}");
         }
     }
 }

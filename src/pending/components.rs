@@ -1,7 +1,6 @@
 //! Components of a cluster that something waits for (an agent, a provisioner, a queue's controller): their pods, found by
 //! the names that installations give them, and whether these run.
 
-use super::context::Context;
 use crate::finding::Ref;
 use crate::lists::some;
 use crate::snapshot::pod::Pod;
@@ -12,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Labels by which installations say what a pod is of.
-const LABELS: [&str; 6] =
+pub(super) const LABELS: [&str; 6] =
     ["app.kubernetes.io/name", "app.kubernetes.io/component", "k8s-app", "app", "name", "component"];
 
 /// Finds components.
@@ -67,7 +66,7 @@ fn index(snapshot: &Snapshot) -> BTreeMap<Str, Vec<u32>> {
 }
 
 /// The controller's name, without the hash of a ReplicaSet.
-fn controller(pod: &Pod) -> Option<Str> {
+pub(super) fn controller(pod: &Pod) -> Option<Str> {
     let owner = pod.meta.controller.as_ref()?;
     let hash = pod.meta.labels.get("pod-template-hash").map(|h| format!("-{h}"));
     let name = hash.and_then(|h| owner.name.strip_suffix(&*h));
@@ -106,52 +105,6 @@ impl<'a> Component<'a> {
     pub fn refs(&self, most: usize) -> impl Iterator<Item = Ref> + use<'_, 'a> {
         self.pods.iter().take(most).map(|p| Ref::pod(p))
     }
-}
-
-/// Parts of a provisioner's name that name nobody.
-const NOBODY: [&str; 17] = [
-    "csi",
-    "com",
-    "io",
-    "org",
-    "net",
-    "dev",
-    "k8s",
-    "kubernetes",
-    "sigs",
-    "aws",
-    "gke",
-    "azure",
-    "example",
-    "storage",
-    "driver",
-    "cluster",
-    "local",
-];
-
-/// The pods that seem to make the volumes of a provisioner, by the parts of its name: a container called after the
-/// external provisioner, else a controller of a CSI driver.
-pub fn provisioner_pods<'a>(provisioner: &str, cx: &Context<'a>) -> Component<'a> {
-    let parts: Vec<&str> = provisioner.split(['.', '/', '_']).filter(|p| p.len() > 1 && !NOBODY.contains(p)).collect();
-    let named = cx.components.containing(&parts);
-    let has_provisioner = |p: &&&Arc<Pod>| p.spec.containers.iter().any(|c| c.name.contains("provisioner"));
-    let pods: Vec<_> = named.pods.iter().filter(has_provisioner).copied().collect();
-    if !pods.is_empty() {
-        return Component { pods };
-    }
-    let called = |p: &&&Arc<Pod>| {
-        let names = LABELS.iter().filter_map(|l| p.meta.labels.get(l)).cloned().chain(controller(p));
-        names.into_iter().any(|n| ["csi", "provisioner", "controller"].iter().any(|w| n.contains(w)))
-    };
-    // A CSI driver's pods on the nodes make no volumes.
-    let of_node = |p: &&&Arc<Pod>| !p.is_of_node();
-    Component { pods: named.pods.iter().filter(called).filter(of_node).copied().collect() }
-}
-
-/// What follows a provisioner's name: whether its pods run; empty where none is known.
-pub fn provisioner(name: &str, cx: &Context<'_>) -> String {
-    let pods = provisioner_pods(name, cx);
-    if pods.pods.is_empty() { String::new() } else { format!("; its provisioner {}", pods.words(cx.snapshot)) }
 }
 
 #[cfg(test)]

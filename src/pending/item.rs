@@ -1,5 +1,6 @@
 //! What is found of one pod, or of one workload whose pods were not created.
 
+use super::queue::Turn;
 use super::scheduling::Scheduling;
 use super::stage::Stage;
 use crate::finding::{Code, Finding, Severity};
@@ -61,6 +62,8 @@ pub struct Item {
     pub placement: Option<Placement>,
     /// What the scheduler makes of it; `None` for a workload, and for a pod that has its node.
     pub scheduling: Option<Scheduling>,
+    /// What the pod's turn in the scheduler's queue comes to; `None` for one that is not queued.
+    pub turn: Option<Turn>,
     /// Everything that matters.
     pub findings: Vec<Finding>,
 }
@@ -80,6 +83,10 @@ impl Item {
     /// Whether neither a node nor preemption helps: somebody has to do something.
     pub fn is_stuck(&self) -> bool {
         if self.findings.iter().any(|f| f.code == Code::SchedulerError && f.severity == Severity::Error) {
+            return true;
+        }
+        let behind = |f: &Finding| f.code == Code::QueueBehind && f.severity == Severity::Warning;
+        if self.findings.iter().any(behind) {
             return true;
         }
         match (&self.scheduling, self.stage) {

@@ -2,6 +2,7 @@
 
 pub mod admission;
 pub mod amounts;
+pub mod claims;
 pub mod components;
 pub mod context;
 pub mod controllers;
@@ -13,8 +14,12 @@ pub mod item;
 pub mod kueue;
 pub mod nomination;
 pub mod planned;
+pub mod preempted;
+mod provisioners;
+pub mod queue;
 pub mod recorded;
 pub mod report;
+mod running;
 pub mod scheduler_error;
 pub mod scheduling;
 pub mod select;
@@ -23,6 +28,6 @@ pub mod startup;
 
 pub use item::{Item, Subject};
 pub use planned::planned;
-pub use report::pending;
+pub use report::{Answer, pending};
 pub use select::{KindWord, Request, Target};
 pub use stage::Stage;

@@ -82,6 +82,7 @@ fn place(subject: Subject, wanted: &Wanted, state: &mut State, cx: &Context<'_>)
         missing: 0,
         placement: None,
         scheduling: None,
+        turn: None,
         findings: Vec::new(),
         subject,
     };

@@ -3,10 +3,12 @@
 use super::context::Context;
 use super::facts::Facts;
 use super::item::{Item, Subject};
+use super::queue::Queue;
+use super::queue::shortfall::{Shortfall, shortfall};
 use super::scheduling::{Scheduling, Silence, schedule};
 use super::select::{self, Request, Target};
 use super::stage::{Stage, rejected};
-use super::{amounts, controllers, enqueue, explain, kueue, nomination, recorded, scheduler_error, startup};
+use super::{amounts, controllers, enqueue, explain, kueue, nomination, preempted, recorded, scheduler_error, startup};
 use crate::autoscale::Outlook;
 use crate::finding::{Code, Finding};
 use crate::sched::State;
@@ -19,15 +21,29 @@ use crate::snapshot::{Kind, Snapshot};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// What is asked about, and what is found of it as a whole.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    /// Each pod and each workload.
+    pub items: Vec<Item>,
+    /// What belongs to no single one.
+    pub findings: Vec<Finding>,
+}
+
 /// Why what is asked about is not running; or the name of what is not there.
-pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<Vec<Item>, Target> {
+pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<Answer, Target> {
     let subjects = select::select(request, snapshot)?;
     let cx = Context::new(snapshot);
+    let waits = |s: &Subject| matches!(s, Subject::Pod(p) if p.node.is_none());
+    // Without its nodes, and what runs on them, there is no queue to play.
+    let known =
+        !snapshot.coverage.hides(Kind::Node) && !snapshot.coverage.hides(Kind::Pod) && !state.nodes().is_empty();
+    let queue = (known && subjects.iter().any(waits)).then(|| Queue::play(state));
     let pods = subjects.iter().filter(|s| matches!(s, Subject::Pod(_))).count();
     let named = !request.targets.is_empty();
     let tries = named || pods * state.nodes().len() < TRIED;
     let outlook = Outlook::new(state);
-    let mut run = Run { cx: &cx, state, outlook: &outlook, named, tries, known: HashMap::new() };
+    let mut run = Run { cx: &cx, state, outlook: &outlook, queue: queue.as_ref(), named, tries, known: HashMap::new() };
     let mut items: Vec<Item> = subjects
         .into_iter()
         .filter_map(|s| match s {
@@ -39,7 +55,8 @@ pub fn pending(request: &Request, snapshot: &Snapshot, state: &State) -> Result<
         // Worst first: what needs somebody to do something, then what matters most.
         items.sort_by_key(|i| (!i.is_stuck(), std::cmp::Reverse(i.priority())));
     }
-    Ok(items)
+    let short = queue.as_ref().filter(|_| !named).and_then(shortfall);
+    Ok(Answer { items, findings: short.iter().map(Shortfall::finding).collect() })
 }
 
 /// Up to so many pods times nodes, cures are looked for although no pod was asked for by name.
@@ -50,6 +67,7 @@ struct Run<'a> {
     cx: &'a Context<'a>,
     state: &'a State,
     outlook: &'a Outlook,
+    queue: Option<&'a Queue>,
     named: bool,
     tries: bool,
     known: HashMap<Kin, (Scheduling, Vec<Finding>)>,
@@ -67,6 +85,7 @@ impl Run<'_> {
             missing: 0,
             placement: None,
             scheduling: None,
+            turn: self.queue.and_then(|q| q.turn(pod)).cloned(),
             findings: Vec::new(),
         };
         match stage {
@@ -90,7 +109,7 @@ impl Run<'_> {
                     self.unscheduled(pod, &mut item);
                 }
             }
-            Stage::Bound => item.findings = startup::findings(pod, snapshot),
+            Stage::Bound => item.findings = startup::findings(pod, self.cx),
             Stage::NotCreated | Stage::Unknown => {}
         }
         item
@@ -121,13 +140,17 @@ impl Run<'_> {
             item.scheduling = Some(s);
             return;
         }
-        item.findings.extend(findings);
+        let behind = self.queue.and_then(|q| q.finding(pod, &s, self.state));
+        let keeps = |f: &Finding| f.code != Code::FitsNow || behind.is_none();
+        item.findings.extend(findings.into_iter().filter(keeps));
+        item.findings.extend(behind);
         match s.silence {
             // Nobody knows what the scheduler would say, so nothing recorded is out of date.
             Some(Silence::Unknown) => item.stage = Stage::Unknown,
             Some(Silence::NotEnqueued) => item.findings.retain(|f| f.code != Code::NoScheduler),
             None => item.findings.extend(recorded::stale(pod, &s.message, self.cx.snapshot)),
         }
+        item.findings.extend(preempted::finding(pod, self.cx.snapshot));
         item.scheduling = Some(s);
     }
 
@@ -155,6 +178,7 @@ impl Run<'_> {
             missing: found.missing,
             placement: None,
             scheduling: None,
+            turn: None,
             findings: found.findings,
         })
     }

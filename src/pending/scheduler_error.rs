@@ -3,8 +3,8 @@
 //! words those of `pkg/scheduler/framework/runtime/framework.go` and of the plugin.
 
 use super::admission::webhook;
-use super::components::provisioner;
 use super::context::Context;
+use super::provisioners::provisioner;
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::sched::filters::claims::{self, Claims};
 use crate::snapshot::Kind;

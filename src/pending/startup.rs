@@ -1,8 +1,10 @@
 //! A pod that has its node and has not started: images, configuration, init containers, volumes, the sandbox, or a
 //! kubelet that rejects it.
 
+use super::context::Context;
 use super::facts::some;
 use super::stage::rejected;
+use super::{claims, running};
 use crate::finding::{Code, Finding, Ref};
 use crate::snapshot::age::age;
 use crate::snapshot::event::Event;
@@ -10,8 +12,9 @@ use crate::snapshot::pod::{Container, ContainerState, ContainerStatus, Pod};
 use crate::snapshot::{Kind, Snapshot};
 use std::sync::Arc;
 
-/// What keeps a pod with a node from starting.
-pub fn findings(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
+/// What keeps a pod with a node from starting; where nothing does, how it is.
+pub fn findings(pod: &Pod, cx: &Context<'_>) -> Vec<Finding> {
+    let snapshot = cx.snapshot;
     let mut all = Vec::new();
     if pod.is_terminating() {
         all.push(Finding::new(Code::Terminating, format!("it is being deleted{}", held(pod))));
@@ -26,9 +29,13 @@ pub fn findings(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
     }
     all.extend(containers(pod, snapshot));
     let not_running = pod.status.containers.iter().all(|c| !matches!(c.state, ContainerState::Running(_)));
-    if not_running {
+    if not_running && !pod.is_finished() {
+        all.extend(claims::findings(pod, cx));
         all.extend(volumes(pod, snapshot, &all));
         all.extend(sandbox(pod, snapshot));
+    }
+    if all.is_empty() {
+        all.extend(running::finding(pod, cx));
     }
     all
 }
@@ -243,7 +250,7 @@ mod tests {
     fn codes(more: Value, objects: &[Value]) -> Vec<Code> {
         let p = pod("p", merged(json!({"spec": {"nodeName": "n"}}), more));
         let snapshot = cluster(&[&[p], objects].concat());
-        findings(&find(&snapshot, "p"), &snapshot).into_iter().map(|f| f.code).collect()
+        findings(&find(&snapshot, "p"), &Context::new(&snapshot)).into_iter().map(|f| f.code).collect()
     }
 
     fn waiting(list: &str, reason: &str) -> Value {

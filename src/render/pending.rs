@@ -28,9 +28,9 @@ pub enum View {
 }
 
 /// The answer as text.
-pub fn text(items: &[Item], state: &State, screen: &Screen, view: View) -> String {
+pub fn text(items: &[Item], findings: &[Finding], state: &State, screen: &Screen, view: View) -> String {
     match view {
-        View::Table { all_namespaces } => table(items, state, screen, all_namespaces),
+        View::Table { all_namespaces } => table(items, findings, state, screen, all_namespaces),
         View::Detail if items.is_empty() => "Nothing of what was asked about is waiting.\n".to_owned(),
         View::Detail => {
             let stories = items.iter().map(|i| story(i, state, screen)).collect::<Vec<_>>().join("\n");
@@ -79,7 +79,7 @@ fn rows<'a>(items: &'a [Item]) -> Vec<Row<'a>> {
     rows.into_iter().map(|(_, r)| r).collect()
 }
 
-fn table(items: &[Item], state: &State, screen: &Screen, all_namespaces: bool) -> String {
+fn table(items: &[Item], findings: &[Finding], state: &State, screen: &Screen, all_namespaces: bool) -> String {
     if items.is_empty() {
         return "Every pod is running or has ended.\n".to_owned();
     }
@@ -119,6 +119,9 @@ fn table(items: &[Item], state: &State, screen: &Screen, all_namespaces: bool) -
     let mut out = table.render(screen);
     if !screen.no_headers {
         out.push_str(&summary(items, &rows, screen));
+        for f in findings {
+            out.push_str(&format!("{}\n", wrap(&format!("{}.", safe(&f.message)), screen.prose_width(), 0)));
+        }
         if items.iter().any(|i| contradicts(i, state)) {
             let text = format!("{ASSUMED} A pod that fits here and stays Pending for 5 minutes meets one of them.");
             out.push_str(&format!("{}\n", wrap(&text, screen.prose_width(), 0)));
@@ -416,9 +419,9 @@ mod tests {
             let snapshot = cluster(&[node("n", json!({"spec": {"taints": taints}})), p("a"), p("b")]);
             let state = State::new(&snapshot);
             let request = Request { targets: Vec::new(), namespace: Some("a".to_owned()), selector: None };
-            let items = crate::pending::pending(&request, &snapshot, &state).unwrap();
+            let items = crate::pending::pending(&request, &snapshot, &state).unwrap().items;
             let screen = Screen { format: Format::Text, width: None, no_headers: false };
-            let text = text(&items, &state, &screen, view);
+            let text = text(&items, &[], &state, &screen, view);
             let title = format!("{minutes} min, {taints}, {view:?}: {text}");
             assert_eq!(text.matches("Assumed:").count(), said, "{title}");
         }

@@ -1,6 +1,7 @@
 //! The answer of `why-pending`.
 
 use crate::finding::Finding;
+use crate::pending::queue::Turn;
 use crate::pending::scheduling::Scheduling;
 use crate::pending::{Item, Subject, detail};
 use crate::sched::{ASSUMED, Candidate, NodeId, State, Status, preempt};
@@ -52,8 +53,44 @@ pub struct PendingItem {
     /// What preemption would do; absent for a workload and for a pod that has its node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<PreemptionSays>,
+    /// What its turn in the scheduler's queue comes to, after the pods before it; absent where the scheduler does not
+    /// queue it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<TurnSays>,
     /// Everything that matters.
     pub findings: Vec<Finding>,
+}
+
+/// What a pod's turn in the scheduler's queue comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TurnSays {
+    /// `placed`, `preempts` (a node, once the victims are gone), or `waits`.
+    pub outcome: &'static str,
+    /// The node: likely, where several fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Whether no choice among several nodes had a part in it.
+    pub certain: bool,
+    /// The pods that are evicted for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub victims: Vec<String>,
+}
+
+impl TurnSays {
+    fn new(turn: &Turn, state: &State) -> Self {
+        match turn {
+            Turn::Placed { node, certain } => {
+                Self { outcome: "placed", node: Some(name(state, *node)), certain: *certain, victims: Vec::new() }
+            }
+            Turn::Preempts { node, victims } => Self {
+                outcome: "preempts",
+                node: Some(name(state, *node)),
+                certain: false,
+                victims: victims.iter().map(|v| v.pod.meta.path()).collect(),
+            },
+            Turn::Waits => Self { outcome: "waits", node: None, certain: false, victims: Vec::new() },
+        }
+    }
 }
 
 /// Where the pods of a manifest would go.
@@ -209,6 +246,7 @@ impl PendingItem {
                 (None, None) => None,
             },
             preemption: scheduling.map(|s| PreemptionSays::new(s, state)),
+            queue: item.turn.as_ref().map(|t| TurnSays::new(t, state)),
             findings: item.findings.clone(),
         }
     }

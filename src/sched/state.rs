@@ -204,6 +204,19 @@ impl State {
             .is_some()
     }
 
+    /// Holds a node for a pod, in the place of one held before. Mirrors `AddNominatedPod`.
+    pub fn nominate(&mut self, pod: &Arc<Pod>, node: NodeId) {
+        self.let_go(pod);
+        let info = Arc::new(PodInfo::running(pod, &self.catalogue, self.minor));
+        self.nominated.push((node, info));
+        self.changed.push(node);
+    }
+
+    /// Holds no node for the pod any more. Mirrors `DeleteNominatedPodIfExists`.
+    pub fn denominate(&mut self, pod: &Pod) {
+        self.let_go(pod);
+    }
+
     /// Holds no node for the pod any more.
     fn let_go(&mut self, pod: &Pod) {
         let held = |(_, info): &&(NodeId, Arc<PodInfo>)| same(&info.pod, pod);
@@ -219,6 +232,16 @@ impl State {
     /// Takes a cordon back. False where there is no such node.
     pub fn uncordon(&mut self, node: &str) -> bool {
         self.change(node, NodeInfo::uncordon).is_some()
+    }
+
+    /// Adds a node that has no pods yet, and a name that no other has.
+    pub fn add_node(&mut self, node: &Arc<Node>) -> NodeId {
+        let id = NodeId::try_from(self.nodes.len()).unwrap_or(NodeId::MAX);
+        self.domains = DomainCache::default();
+        self.nodes.push(Arc::new(NodeInfo::new(id, node, &self.catalogue)));
+        Arc::make_mut(&mut self.by_name).insert(node.meta.name.clone(), id);
+        self.changed.push(id);
+        id
     }
 
     /// Changes a node itself: its labels, its taints. False where there is no such node.

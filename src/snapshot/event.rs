@@ -21,6 +21,8 @@ pub struct Event {
     pub name: Str,
     /// The uid of the object, where given.
     pub uid: Option<Str>,
+    /// The object that had part in it, as `namespace/name`: the pod for which another was preempted.
+    pub related: Option<Str>,
     /// A word: `FailedScheduling`, `FailedCreate` …
     pub reason: Str,
     /// A sentence.
@@ -58,6 +60,7 @@ impl Keep for wire::Event {
             namespace: i.opt(&about.namespace),
             name: i.str(&about.name),
             uid: i.opt(&about.uid),
+            related: w.related.map(|r| i.str(&format!("{}/{}", r.namespace, r.name))),
             reason: i.str(&w.reason),
             message: i.str(&w.message),
             warning: w.type_ == "Warning",
@@ -74,6 +77,7 @@ impl From<events_v1::Event> for wire::Event {
         Self {
             metadata: w.metadata,
             involved_object: w.regarding,
+            related: w.related,
             reason: w.reason,
             message: w.note,
             source: None,

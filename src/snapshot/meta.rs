@@ -95,7 +95,15 @@ pub fn keeps_annotation(name: &str) -> bool {
     KEPT_ANNOTATIONS.iter().any(|k| if k.ends_with('/') { name.starts_with(k) } else { name == *k })
 }
 
+/// Finalizers that Kubernetes' own controllers set and take off by themselves.
+const OWN_FINALIZERS: [&str; 3] = ["batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan"];
+
 impl Meta {
+    /// The finalizers that somebody else than Kubernetes' own controllers has to take off.
+    pub fn foreign_finalizers(&self) -> impl Iterator<Item = &str> {
+        self.finalizers.iter().map(|f| &**f).filter(|f| !OWN_FINALIZERS.contains(f))
+    }
+
     /// The kept part of the wire form.
     pub fn read(wire: Option<ObjectMeta>, i: &mut Interner) -> Self {
         let mut wire = wire.unwrap_or_default();

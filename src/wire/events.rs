@@ -20,6 +20,7 @@ wire! {
         type_: str = 9,
         event_time: msg(MicroTime) = 10,
         series: msg(EventSeries) = 11,
+        related: msg(ObjectReference) = 13,
         reporting_component: str = 14,
     }
 

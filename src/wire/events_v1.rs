@@ -17,6 +17,7 @@ wire! {
         action: str = 6,
         reason: str = 7,
         regarding: msg(ObjectReference) = 8,
+        related: msg(ObjectReference) = 9,
         note: str = 10,
         type_: str = 11,
         deprecated_last_timestamp: msg(Time) = 14,

@@ -105,7 +105,7 @@ fn counts_are_not_walked_through() {
         ("apps/v1", "StatefulSet", json!({"replicas": MAX, "ordinals": {"start": MAX}})),
         ("apps/v1", "ReplicaSet", replicas.clone()),
         ("apps/v1", "Deployment", json!({"replicas": MAX, "strategy": {"rollingUpdate": {"maxSurge": MAX}}})),
-        ("batch/v1", "Job", job.clone()),
+        ("batch/v1", "Job", job),
         ("batch/v1", "Job", json!({"parallelism": MAX, "completions": MAX, "completionMode": "Indexed"})),
         ("batch/v1", "Job", json!({"parallelism": MAX})),
     ] {

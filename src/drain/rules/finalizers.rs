@@ -4,11 +4,8 @@ use super::RuleContext;
 use crate::drain::note::{Drainability, Note};
 use crate::finding::Code;
 
-/// Finalizers that Kubernetes' own controllers set and take off.
-const OWN: &[&str] = &["batch.kubernetes.io/job-tracking", "foregroundDeletion", "orphan"];
-
 pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
-    let foreign: Vec<&str> = rule.pod.meta.finalizers.iter().map(|f| &**f).filter(|f| !OWN.contains(f)).collect();
+    let foreign: Vec<&str> = rule.pod.meta.foreign_finalizers().collect();
     if foreign.is_empty() {
         return;
     }

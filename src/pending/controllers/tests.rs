@@ -433,7 +433,7 @@ fn everything_is_accounted_for() {
         .snapshot();
     let state = crate::sched::State::new(&snapshot);
     let request = crate::pending::Request::default();
-    let items = crate::pending::pending(&request, &snapshot, &state).unwrap();
+    let items = crate::pending::pending(&request, &snapshot, &state).unwrap().items;
     let mut got: Vec<(String, usize)> =
         items.iter().map(|i| (format!("{}/{}", i.subject.kind(), i.subject.meta().name), i.missing)).collect();
     got.sort();

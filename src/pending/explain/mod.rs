@@ -8,7 +8,10 @@ pub mod preemption;
 pub mod resources;
 pub mod rollout;
 pub mod spread;
+mod startup_taints;
 pub mod storage_capacity;
+mod template;
+mod terminating;
 pub mod volumes;
 
 use super::facts::Facts;
@@ -34,6 +37,10 @@ pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {
     all.extend(storage_capacity::findings(f));
     all.extend(devices::findings(f));
     rollout::advise(f, &mut all);
+    if let (Some(first), Some(said)) = (all.first_mut(), terminating::room(f)) {
+        first.message.push_str(&format!("; {said}"));
+    }
+    all.extend(template::behind(f));
     if let (Some(first), Some(said)) = (all.first_mut(), autoscale::said(f.pod(), f.snapshot())) {
         first.message.push_str(&format!("; {said}"));
     }

@@ -1,5 +1,6 @@
 //! The node side: cordons, taints, selectors, names, ports.
 
+use super::{startup_taints, template};
 use crate::cure::{Change, Cure, Remedy};
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::pending::facts::{Facts, count, some, some_nodes};
@@ -78,14 +79,19 @@ fn taints(f: &Facts<'_>) -> Vec<Finding> {
             by_taint.entry(key).or_insert_with(|| (taint.clone(), Vec::new())).1.push(node);
         }
     }
-    by_taint.into_values().map(|(taint, nodes)| tainted(f, &taint, &nodes)).collect()
+    let each = by_taint.into_values().flat_map(|(taint, nodes)| {
+        let startup = startup_taints::finding(f, &taint, &nodes);
+        std::iter::once(tainted(f, &taint, &nodes, startup.is_some())).chain(startup)
+    });
+    each.collect()
 }
 
 fn is_lost(key: &str) -> bool {
     matches!(key, "node.kubernetes.io/not-ready" | "node.kubernetes.io/unreachable")
 }
 
-fn tainted(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>]) -> Finding {
+/// `passes`: whether some component takes the taint off by itself, so that nobody should tolerate it or take it off.
+fn tainted(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>], passes: bool) -> Finding {
     let names = some_nodes(nodes.iter().copied());
     let n = nodes.len();
     let now = f.snapshot().now;
@@ -103,17 +109,16 @@ fn tainted(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>]) -> Finding {
     } else {
         let what = meaning(&taint.key).map(|m| format!(", {m}")).unwrap_or_default();
         let message = format!(
-            "{} {} the taint {taint}, which the pod does not tolerate: {names}{what}{}",
+            "{} {} the taint {taint}, which the pod does not tolerate: {names}{what}",
             count(n, "node"),
             verb(n, "has", "have"),
-            remover(f, &taint.key)
         );
         Finding::new(Code::Taint, message)
     }
     .about(refs(nodes));
     // Kubernetes' own taints go when their cause goes; the control plane's are there on purpose.
     let own = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/"];
-    if !own.iter().any(|prefix| taint.key.starts_with(prefix)) {
+    if !passes && !own.iter().any(|prefix| taint.key.starts_with(prefix)) {
         finding.remedies.extend(tolerate(f, taint));
         finding.remedies.extend(untaint(f, taint, nodes));
     }
@@ -137,19 +142,6 @@ fn meaning(key: &str) -> Option<&'static str> {
     })
 }
 
-/// The component that takes a taint off, and whether it runs.
-fn remover(f: &Facts<'_>, key: &str) -> String {
-    if key != "node.cloudprovider.kubernetes.io/uninitialized" {
-        return String::new();
-    }
-    let removers = f.snapshot().pods.iter().filter(|p| p.meta.name.contains("cloud-controller"));
-    let waiting: Vec<String> = removers.filter(|p| p.node.is_none()).map(|p| p.meta.path()).collect();
-    match waiting.is_empty() {
-        true => String::new(),
-        false => format!("; the cloud controller that would take it off has no node itself: {}", some(waiting)),
-    }
-}
-
 fn tolerate(f: &Facts<'_>, taint: &Taint) -> Option<Remedy> {
     let pod = f.pod_with(|spec| {
         let new = Toleration {
@@ -162,8 +154,8 @@ fn tolerate(f: &Facts<'_>, taint: &Taint) -> Option<Remedy> {
         spec.tolerations = spec.tolerations.iter().cloned().chain([new]).collect();
     });
     let node = f.taken_by(f.state, &pod)?;
-    let whose = f.owner.map_or_else(|| "the pod".to_owned(), |w| format!("{} {}", w.kind, w.meta.path()));
-    let advice = Remedy::advice(format!("tolerate {taint} (spec.tolerations of {whose}): then {node} takes it"));
+    let place = template::place(f);
+    let advice = Remedy::advice(format!("tolerate {taint}: {node} then takes the pod (spec.tolerations {place})"));
     advice.risk("the taint keeps pods away on purpose").tried(|| true)
 }
 

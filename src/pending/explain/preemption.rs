@@ -1,13 +1,15 @@
 //! Why preemption does not help, and what it would do where it does.
 
 use super::super::nomination;
-use crate::finding::{Code, Finding, Ref};
+use crate::cure::Remedy;
+use crate::finding::{Code, Finding, Ref, Severity};
 use crate::pending::facts::{Facts, some, some_nodes};
 use crate::sched::cycle::Cycle;
 use crate::sched::node::{NodeInfo, PodInfo};
 use crate::sched::preempt::NEVER;
 use crate::sched::preemption::PreemptionOutcome;
-use crate::sched::{NodeId, Plugin, Reason, Status};
+use crate::sched::{NodeId, Plugin, Reason, State, Status};
+use crate::snapshot::Str;
 use crate::snapshot::budget::Budget;
 use crate::snapshot::pod::Pod;
 use std::collections::BTreeMap;
@@ -109,7 +111,9 @@ fn not_enough(f: &Facts<'_>) -> Vec<Finding> {
             "on {} only pods on other nodes stand in the way, and preemption takes none of those",
             some_nodes(across.iter().copied())
         );
-        all.push(Finding::new(Code::CrossNode, message).about(refs(&across)));
+        let mut finding = Finding::new(Code::CrossNode, message).about(refs(&across));
+        finding.remedies.extend(move_away(f, &across));
+        all.push(finding);
     }
     if !here.is_empty() {
         let why = here
@@ -145,6 +149,44 @@ fn lower_elsewhere(f: &Facts<'_>, nodes: &[&Arc<NodeInfo>]) -> Vec<NodeId> {
     changed.filter(|n| cycle.takes(n)).map(|n| n.id).collect()
 }
 
+/// Up to so many pods are tried.
+const MOVABLE: usize = 300;
+
+/// The fewest pods of lower priority on other nodes without which a node takes the pod, once preemption has taken what it
+/// takes there: all are away, then each comes back that may.
+fn move_away(f: &Facts<'_>, nodes: &[&Arc<NodeInfo>]) -> Option<Remedy> {
+    let node = nodes.first()?;
+    let priority = f.pod().priority();
+    let mut state = f.state.clone();
+    let mut lower: Vec<(Arc<Pod>, Str)> = Vec::new();
+    for n in f.state.nodes() {
+        for slot in n.pods.iter().filter(|s| s.priority < priority) {
+            state.remove_from(&slot.info.pod, n.name());
+            if n.id != node.id {
+                lower.push((slot.info.pod.clone(), n.name().clone()));
+            }
+        }
+    }
+    if lower.len() > MOVABLE {
+        return None;
+    }
+    let takes = |state: &State| state.node(node.id).is_some_and(|n| Cycle::new(state, f.pod()).takes(n));
+    if !takes(&state) {
+        return None;
+    }
+    let mut moved = Vec::new();
+    for (pod, on) in lower {
+        state.bind(&pod, &on);
+        if !takes(&state) {
+            state.remove_from(&pod, &on);
+            moved.push(format!("{} (on {on})", pod.meta.path()));
+        }
+    }
+    let text = format!("move {} away: {} then takes the pod", moved.join(" and "), node.name());
+    let risk = "these pods are disturbed, and their replacements must not be placed where they are in the way again";
+    if moved.is_empty() || moved.len() > 5 { None } else { Remedy::advice(text).risk(risk).tried(|| true) }
+}
+
 /// Says where the pods of lower priority of several nodes together would be enough.
 fn together(f: &Facts<'_>, nodes: &[&Arc<NodeInfo>]) -> String {
     let priority = f.pod().priority();
@@ -174,6 +216,7 @@ pub fn consequences(f: &Facts<'_>) -> Vec<Finding> {
     if chosen.violations > 0 {
         all.push(violated(f, &victims, chosen.violations));
     }
+    all.extend(never_is_no_shield(&victims));
     all.extend(cannot_move(f, &victims, chosen.node));
     all.extend(same_owner(f, &victims));
     all.extend(default_class(f));
@@ -213,6 +256,20 @@ fn violated(f: &Facts<'_>, victims: &[&Arc<PodInfo>], violations: usize) -> Find
     Finding::new(Code::BudgetsViolated, message).about(budgets.iter().map(|b| Ref::budget(b)))
 }
 
+/// Victims whose own preemptionPolicy is Never: it says what they take from others, not what others take from them.
+fn never_is_no_shield(victims: &[&Arc<PodInfo>]) -> Option<Finding> {
+    let never = |v: &&&Arc<PodInfo>| v.pod.spec.preemption_policy.as_deref() == Some("Never");
+    let pods: Vec<&Arc<PodInfo>> = victims.iter().filter(never).copied().collect();
+    (!pods.is_empty()).then(|| {
+        let message = format!(
+            "preemptionPolicy Never does not protect {}: the policy keeps a pod from preempting others, not from being \
+             preempted",
+            paths(&pods)
+        );
+        Finding::new(Code::PolicyNever, message).severity(Severity::Info).about(pods.iter().map(|p| Ref::pod(&p.pod)))
+    })
+}
+
 /// Victims that can run nowhere but on the node they are taken from.
 fn cannot_move(f: &Facts<'_>, victims: &[&Arc<PodInfo>], node: NodeId) -> Option<Finding> {
     let name = f.node(node)?.name().clone();
@@ -236,7 +293,7 @@ fn cannot_move(f: &Facts<'_>, victims: &[&Arc<PodInfo>], node: NodeId) -> Option
     Some(Finding::new(Code::VictimCannotMove, message).about(tied.iter().map(|p| Ref::pod(&p.pod))))
 }
 
-fn is_tied(f: &Facts<'_>, state: &crate::sched::State, pod: &Arc<Pod>, node: NodeId) -> bool {
+fn is_tied(f: &Facts<'_>, state: &State, pod: &Arc<Pod>, node: NodeId) -> bool {
     if pod.is_of_node() {
         return true;
     }

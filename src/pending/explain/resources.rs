@@ -1,5 +1,6 @@
 //! Room: what is short, on how many nodes, and which node is nearest.
 
+use super::template;
 use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref};
 use crate::pending::amounts::{decided_by, is_device, name, shown, taken};
@@ -184,7 +185,7 @@ fn ask_less(f: &Facts<'_>, near: &Near<'_>, what: Shortage, resource: &str) -> O
     };
     let [container] = &*f.pod().spec.containers else { return None };
     let alone = f.pod().spec.init_containers.is_empty() && f.pod().spec.overhead.is_empty();
-    if free <= 0 || !alone || f.pod().spec.resources.is_some() {
+    if free <= 0 || !alone || f.pod().spec.resources.is_some() || template::is_behind(f) {
         return None;
     }
     let lower = f.pod_with(|spec| {
@@ -195,16 +196,13 @@ fn ask_less(f: &Facts<'_>, near: &Near<'_>, what: Shortage, resource: &str) -> O
         }
     });
     let node = f.taken_by(f.state, &lower)?;
-    let gap = shown(what, near.short.asked - free);
-    let mut remedy =
-        Remedy::advice(format!("ask {gap} less {resource} in container {}: then {node} takes it", container.name));
-    if let Some(w) = f.owner {
-        let target = format!("{}/{}", w.kind.to_lowercase(), w.meta.name);
-        let request = format!("--requests={resource}={}", shown(what, free));
-        let args = ["set", "resources", &target, "-c", &container.name, &request];
-        remedy = remedy.command(f.kubectl.line(w.meta.ns(), &args));
-    }
-    remedy.risk("the container may be slowed or killed when it needs more; its pods are replaced").tried(|| true)
+    let (from, to) = (shown(what, near.short.asked), shown(what, free));
+    let text = format!("lower the {resource} request of container {} from {from} to {to}", container.name);
+    let request = format!("--requests={resource}={to}");
+    let args = ["-c", &*container.name, &*request];
+    template::change(f, &text, &format!("the pod then fits on {node}"), ("resources", &args))
+        .risk("the container may be slowed or killed when it needs more; its pods are replaced")
+        .tried(|| true)
 }
 
 /// Pods that could go from the nearest node, smallest first, until there is room: tried with the filters.
@@ -266,8 +264,9 @@ fn larger_than_any(f: &Facts<'_>) -> Option<Finding> {
     let (_, short, node) = best?;
     let what = short.what;
     let resource = name(what, f.state.catalogue());
+    let decided = decided_by(pod, &resource).map(|d| format!(" ({d})")).unwrap_or_default();
     let message = format!(
-        "it asks {} {resource}; none of the {} it may use could hold it even when empty: {} comes nearest with {}{}",
+        "it asks {} {resource}{decided}; none of the {} it may use could hold it even when empty: {} comes nearest with {}{}",
         shown(what, short.asked),
         count(admitted.len(), "node"),
         node.name(),
@@ -285,6 +284,9 @@ fn larger_than_any(f: &Facts<'_>) -> Option<Finding> {
         shown(what, short.free().max(0)),
         some_nodes(admitted.iter().copied())
     )));
+    if !template::is_behind(f) {
+        finding.remedies.extend(template::then_delete(f));
+    }
     Some(finding)
 }
 

@@ -108,6 +108,8 @@ enum Command {
     Preempt(Seeds),
     /// Random claims of devices: where they fit, and the scheduler's message where nowhere
     Devices(Seeds),
+    /// Random queues of Pending pods: who is bound at the end
+    Queue(Seeds),
     /// Random worlds under real controllers: the plan against the real `kubectl drain`
     Drain(Lanes),
     /// Worlds in trouble: the commands of each verified remedy are run, and what they promise is looked for
@@ -183,6 +185,7 @@ fn run(cli: Cli) -> Result<Tally> {
         Command::Pending(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Messages)?,
         Command::Preempt(Seeds { seeds }) => runs::pending::over(&settings, seeds, Purpose::Preemption)?,
         Command::Devices(Seeds { seeds }) => runs::devices::over(&settings, seeds)?,
+        Command::Queue(Seeds { seeds }) => runs::queue::over(&settings, seeds)?,
         Command::Drain(Lanes { seeds, lanes }) => {
             let shared = Shared::start(&settings)?;
             over_lanes(seeds.seeds, lanes, |seed| runs::drain::run(&settings, &shared, seed))

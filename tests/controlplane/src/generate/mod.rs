@@ -7,6 +7,7 @@ pub mod devices;
 pub mod oddities;
 pub mod pending;
 pub mod perturb;
+pub mod queue;
 pub mod storage;
 pub mod worlds;
 

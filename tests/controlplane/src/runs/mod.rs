@@ -7,6 +7,7 @@ pub mod drain;
 mod encodings;
 pub mod live;
 pub mod pending;
+pub mod queue;
 pub mod replay;
 pub mod short;
 
