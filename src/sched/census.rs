@@ -4,6 +4,8 @@
 
 use super::catalogue::{ClassId, RepelId};
 use super::node::{NodeId, Slot};
+use foldhash::{HashMap, HashMapExt};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How many pods of a kind a node has.
@@ -39,7 +41,8 @@ pub struct Census {
 struct Tally {
     /// By kind, in order of the nodes.
     first: Arc<Vec<Vec<Group>>>,
-    changes: Vec<(u32, Group)>,
+    /// By kind and node: as many as there are nodes at the most, however often pods come and go.
+    changes: HashMap<u32, BTreeMap<NodeId, Group>>,
 }
 
 impl Tally {
@@ -58,12 +61,13 @@ impl Tally {
     fn visit(&self, kinds: &[u32], mut visit: impl FnMut(u32, Group)) {
         for kind in kinds {
             self.first.get(*kind as usize).into_iter().flatten().for_each(|g| visit(*kind, *g));
+            self.changes.get(kind).into_iter().flatten().for_each(|(_, change)| visit(*kind, *change));
         }
-        for (kind, change) in &self.changes {
-            if kinds.binary_search(kind).is_ok() {
-                visit(*kind, *change);
-            }
-        }
+    }
+
+    fn change(&mut self, kind: u32, change: Group) {
+        let of_node = self.changes.entry(kind).or_default().entry(change.node);
+        of_node.and_modify(|known| known.add(change)).or_insert(change);
     }
 }
 
@@ -79,7 +83,7 @@ impl Census {
                 }
             }
         }
-        let made = |first| Tally { first: Arc::new(first), changes: Vec::new() };
+        let made = |first| Tally { first: Arc::new(first), changes: HashMap::new() };
         Self { classes: made(classes), repels: made(repels) }
     }
 
@@ -87,13 +91,13 @@ impl Census {
     pub fn change(&mut self, node: NodeId, slot: &Slot, sign: i64) {
         let one = Group::of(node, slot);
         let change = Group { pods: sign * one.pods, staying: sign * one.staying, ..one };
-        self.classes.changes.push((slot.class, change));
+        self.classes.change(slot.class, change);
         if let Some((id, _)) = &slot.info.repels {
-            self.repels.changes.push((*id, change));
+            self.repels.change(*id, change);
         }
     }
 
-    /// Looks at every group of pods of some classes, given in order; a group may be negative, or come in parts.
+    /// Looks at every group of pods of some classes; a group may be negative, or come in parts.
     pub fn of_classes(&self, classes: &[ClassId], visit: impl FnMut(ClassId, Group)) {
         self.classes.visit(classes, visit);
     }

@@ -4,6 +4,7 @@ use crate::drain::context::DrainContext;
 use crate::drain::simulation::{PodId, SimPod, Simulation, Stage};
 use crate::drain::tracker::BudgetId;
 use crate::sched::message;
+use crate::snapshot::meta::OwnerRef;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::pod_state::{Prospect, why_not_ready};
 use std::sync::Arc;
@@ -109,43 +110,50 @@ fn replacement(context: &DrainContext<'_>, sim: &Simulation<'_>, at: PodId, evic
     }
 }
 
+/// What is the matter with a pod; the scheduler is asked for its words about the first one alone.
+enum Trouble<'s> {
+    NoNode(&'s SimPod),
+    NewWithoutNode(&'s SimPod, &'s OwnerRef),
+    Other(String),
+}
+
+impl Trouble<'_> {
+    fn sentence(&self, sim: &Simulation<'_>) -> String {
+        let words = |p: &SimPod| message::first_sentence_of(&sim.words(&p.pod)).to_owned();
+        match self {
+            Self::NoNode(p) => format!("{} cannot be scheduled ({})", p.pod.meta.name, words(p)),
+            Self::NewWithoutNode(p, owner) => {
+                format!("a pod that {} {} lacks cannot be scheduled ({})", owner.kind, owner.name, words(p))
+            }
+            Self::Other(sentence) => sentence.clone(),
+        }
+    }
+}
+
 /// The first other pod that is not healthy and will not be.
 fn other(context: &DrainContext<'_>, sim: &Simulation<'_>, id: BudgetId) -> Option<Obstacle> {
-    let mut sentences = Vec::new();
-    for pod in context.budgets.pods(id) {
-        sentences.extend(match sim.known(pod) {
-            Some(known) => of_known(context, sim, known),
-            None => stuck(context, pod),
-        });
-    }
+    let there = context.budgets.pods(id).filter_map(|pod| match sim.known(pod) {
+        Some(known) => of_known(context, known),
+        None => stuck(context, pod).map(Trouble::Other),
+    });
     let made = sim.pods().iter().filter(|p| p.replaces.is_none() && p.budgets.contains(&id));
     let new = made.filter(|p| {
         p.stage == Stage::Pending && context.snapshot.pods.named(p.pod.meta.ns(), &p.pod.meta.name).is_none()
     });
-    sentences.extend(new.filter_map(|p| {
-        let words = sim.words(&p.pod);
-        let owner = p.pod.meta.controller.as_ref()?;
-        Some(format!(
-            "a pod that {} {} lacks cannot be scheduled ({})",
-            owner.kind,
-            owner.name,
-            message::first_sentence_of(&words)
-        ))
-    }));
-    let more = sentences.len().saturating_sub(1);
-    sentences.into_iter().next().map(|sentence| Obstacle::Other { sentence, more })
+    let new = new.filter_map(|p| Some(Trouble::NewWithoutNode(p, p.pod.meta.controller.as_ref()?)));
+    let mut all = there.chain(new);
+    let sentence = all.next()?.sentence(sim);
+    Some(Obstacle::Other { sentence, more: all.count() })
 }
 
-fn of_known(context: &DrainContext<'_>, sim: &Simulation<'_>, known: &SimPod) -> Option<String> {
+fn of_known<'s>(context: &DrainContext<'_>, known: &'s SimPod) -> Option<Trouble<'s>> {
     let name = &known.pod.meta.name;
     match known.stage {
-        Stage::Pending if known.pod.spec.scheduling_gates.is_empty() => {
-            let words = sim.words(&known.pod);
-            Some(format!("{name} cannot be scheduled ({})", message::first_sentence_of(&words)))
-        }
-        Stage::Terminating if known.pod.is_terminating() => Some(format!("{name} does not terminate")),
+        Stage::Pending if known.pod.spec.scheduling_gates.is_empty() => Some(Trouble::NoNode(known)),
+        Stage::Terminating if known.pod.is_terminating() => Some(Trouble::Other(format!("{name} does not terminate"))),
         Stage::Pending | Stage::Bound if !known.ready => {
-            Some(format!("{name} is not Ready: {}", why_not_ready(context.snapshot, &known.pod)?.text))
+            let why = why_not_ready(context.snapshot, &known.pod)?.text;
+            Some(Trouble::Other(format!("{name} is not Ready: {why}")))
         }
         Stage::Pending | Stage::Bound | Stage::Terminating | Stage::Gone => None,
     }

@@ -49,7 +49,7 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
         );
         notes.push(Note::new(Code::GraceBudget, text));
     }
-    if let Some(sleep) = pod.spec.longest_pre_stop().filter(|sleep| sleep + SHUTDOWN > given) {
+    if let Some(sleep) = pod.spec.longest_pre_stop().filter(|sleep| sleep.saturating_add(SHUTDOWN) > given) {
         let text = format!(
             "its preStop hook alone takes {sleep} s of {given} s of grace: the containers are killed before they can end"
         );

@@ -93,8 +93,9 @@ impl Simulation<'_> {
 
     /// Tries again to make the pods that could not be made: those of a namespace, or all.
     pub(super) fn retry_creation(&mut self, ns: Option<&str>) {
-        let refused = |p: &SimPod| p.not_replaced.is_some() && ns.is_none_or(|ns| p.pod.meta.ns() == ns);
-        let refused: Vec<PodId> = (0..self.pods.len()).filter(|id| self.pods.get(*id).is_some_and(refused)).collect();
+        let in_namespace = |p: &SimPod| ns.is_none_or(|ns| p.pod.meta.ns() == ns);
+        let refused = self.refused.iter().copied();
+        let refused: Vec<PodId> = refused.filter(|id| self.pods.get(*id).is_some_and(in_namespace)).collect();
         for id in refused {
             if let Some(pod) = self.pods.get(id).map(|p| p.pod.clone()) {
                 self.create(&pod, Some(id));
@@ -118,8 +119,13 @@ impl Simulation<'_> {
         let node = controller.workload.as_ref().and_then(|w| w.template.as_ref()).and_then(|t| t.node.clone());
         let pod = replacement(old, name, node.clone(), self.context.snapshot.now);
         let refused = self.refuses_creation(&controller, &pod);
-        if let Some(origin) = replaces.and_then(|id| self.pods.get_mut(id)) {
+        if let Some((id, origin)) = replaces.and_then(|id| Some((id, self.pods.get_mut(id)?))) {
             origin.not_replaced.clone_from(&refused);
+            if refused.is_some() {
+                self.refused.insert(id);
+            } else {
+                self.refused.remove(&id);
+            }
         }
         if refused.is_some() {
             return;

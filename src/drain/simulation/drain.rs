@@ -143,7 +143,7 @@ impl<'s, 'c> Run<'s, 'c> {
                 let Some(next) = changed.then_some(self.sim.now).or_else(|| self.sim.next_event()) else { break };
                 let waited = (next - self.began).max(self.sim.now - self.began + 1);
                 let tries = waited / self.drainer.retry + i64::from(waited % self.drainer.retry != 0);
-                let again = self.began + tries * self.drainer.retry;
+                let again = self.began.saturating_add(tries.saturating_mul(self.drainer.retry));
                 if self.deadline().is_some_and(|deadline| again >= deadline) {
                     gave_up = true;
                     break;
@@ -227,7 +227,7 @@ impl<'s, 'c> Run<'s, 'c> {
         match refusal {
             // kubectl goes on to wait for a pod that is being deleted as it is.
             Refusal::NamespaceTerminating if sim.pod.is_terminating() => return Ok(()),
-            Refusal::Stale(_) => self.sim.tick(self.sim.now + self.drainer.retry),
+            Refusal::Stale(_) => self.sim.tick(self.sim.now.saturating_add(self.drainer.retry)),
             Refusal::Budget(id) if first => {
                 if let operators::Answer::Moves { seconds } = self.operator_answers(&p.pod, id) {
                     self.sim.relieve_in(pod, seconds);
@@ -307,8 +307,9 @@ impl<'s, 'c> Run<'s, 'c> {
         // A deletion that does not end is waited for until it is overdue by so much.
         let overdue = |a: &Attempt| {
             let grace = self.pods.get(a.at).map_or(0, |p| self.drainer.grace_of(&p.pod));
-            (a.end == End::NotWaitedFor)
-                .then_some(self.began + grace + self.drainer.skips_overdue.unwrap_or_default() + 1)
+            (a.end == End::NotWaitedFor).then_some(
+                self.began.saturating_add(grace).saturating_add(self.drainer.skips_overdue.unwrap_or_default() + 1),
+            )
         };
         if let Some(until) = self.attempts.iter().filter_map(overdue).max() {
             self.sim.advance(until.min(deadline));

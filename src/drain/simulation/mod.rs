@@ -30,7 +30,7 @@ use crate::snapshot::pod::Pod;
 use disruption::DisruptionController;
 use stateful_sets::StatefulSets;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Something that happens at a time.
@@ -47,6 +47,9 @@ enum Event {
     /// Nothing happens but that time has passed: the disruption controller has caught up.
     Tick,
 }
+
+/// What takes longer than a century counts as one: the API takes any number of seconds.
+const LONGEST: i64 = 100 * 365 * 24 * 3600;
 
 /// A cluster that moves.
 #[derive(Clone)]
@@ -67,6 +70,8 @@ pub struct Simulation<'c> {
     /// How many live pods controllers have, by controller, once that is asked.
     live: HashMap<Str, i64>,
     sets: StatefulSets,
+    /// Pods whose replacement could not be made.
+    refused: BTreeSet<PodId>,
     /// Pods that look for a node.
     unscheduled: Vec<PodId>,
     /// Pods that only a new node takes.
@@ -98,6 +103,7 @@ impl<'c> Simulation<'c> {
             happened: 0,
             live: HashMap::new(),
             sets: StatefulSets::default(),
+            refused: BTreeSet::new(),
             unscheduled: Vec::new(),
             on_new_nodes: Vec::new(),
             failed_jobs: HashSet::new(),
@@ -167,7 +173,8 @@ impl<'c> Simulation<'c> {
 
     fn push(&mut self, at: i64, event: Event) {
         self.happened += 1;
-        self.events.push(Reverse((at.max(self.now), self.happened, event)));
+        let at = at.clamp(self.now, self.now.saturating_add(LONGEST));
+        self.events.push(Reverse((at, self.happened, event)));
     }
 
     /// Lets nothing but time pass until `at`.
@@ -253,7 +260,7 @@ impl<'c> Simulation<'c> {
             self.disruption.health(&budgets, -1);
         }
         if let Some(seconds) = ends_in {
-            self.push(self.now + seconds, Event::Gone(id));
+            self.push(self.now.saturating_add(seconds), Event::Gone(id));
         }
         self.controller_sees_deletion(id, &pod, already);
     }
@@ -283,7 +290,7 @@ impl<'c> Simulation<'c> {
         let controller = self.context.controllers.of(&sim.pod);
         if controller.as_ref().is_none_or(|c| c.never_ready.is_none()) {
             let startup = controller.map_or(super::controllers::STARTUP_GUESS, |c| c.seconds_to_ready());
-            self.push(self.now + delay + startup, Event::Ready(id));
+            self.push(self.now.saturating_add(delay).saturating_add(startup), Event::Ready(id));
         }
     }
 

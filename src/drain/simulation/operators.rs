@@ -7,7 +7,7 @@ use crate::drain::tracker::BudgetId;
 impl Simulation<'_> {
     /// An operator moves what a budget guards away from a pod, in so many seconds.
     pub fn relieve_in(&mut self, id: PodId, seconds: i64) {
-        self.push(self.now + seconds, Event::Relieved(id));
+        self.push(self.now.saturating_add(seconds), Event::Relieved(id));
     }
 
     /// The pod is no longer under its budgets.

@@ -50,7 +50,7 @@ impl Simulation<'_> {
         let pods: Vec<Arc<Pod>> =
             self.context.snapshot.pods.in_namespace(deployment.meta.ns()).iter().filter(here).cloned().collect();
         let Some(like) = pods.first().cloned() else { return replicas == 0 };
-        if pods.len() > MOST {
+        if pods.len() > MOST || replicas > MOST as i64 {
             return false;
         }
         // The Deployment makes and takes pods itself now.

@@ -6,7 +6,7 @@ use crate::drain::replacement::ready;
 use crate::snapshot::Snapshot;
 use crate::snapshot::budget::{Budget, BudgetStatus};
 use crate::snapshot::pod::Pod;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 
 impl Simulation<'_> {
@@ -14,17 +14,20 @@ impl Simulation<'_> {
     /// the disruption controller wrote.
     pub fn snapshot(&self) -> Snapshot {
         let before = self.context.snapshot;
+        let is_there = |pod: &Arc<Pod>| {
+            before.pods.named(pod.meta.ns(), &pod.meta.name).is_some_and(|there| Arc::ptr_eq(there, pod))
+        };
         let mut changed = before.clone();
         for (at, sim) in self.pods.iter().enumerate() {
             match sim.stage {
                 Stage::Gone if sim.replaces.is_none() && self.by_name_of(at) == Some(at) => {
                     changed.pods.remove(sim.pod.meta.ns(), &sim.pod.meta.name);
                 }
-                Stage::Pending | Stage::Bound if !before.pods.iter().any(|p| Arc::ptr_eq(p, &sim.pod)) => {
+                Stage::Pending | Stage::Bound if !is_there(&sim.pod) => {
                     let pod = if sim.ready { ready(&sim.pod, before.now) } else { sim.pod.clone() };
                     let mut pod = Pod { node: sim.node.clone(), ..(*pod).clone() };
                     let later = SignedDuration::from_millis(i64::try_from(at).unwrap_or_default());
-                    pod.meta.creation_timestamp = Some(before.now + later);
+                    pod.meta.creation_timestamp = before.now.checked_add(later).ok();
                     changed.pods.put(Arc::new(pod));
                 }
                 Stage::Pending | Stage::Bound | Stage::Terminating | Stage::Gone => {}
@@ -36,7 +39,7 @@ impl Simulation<'_> {
                 changed.budgets.put(Arc::new(synced(budget, &self.disruption.numbers(id))));
             }
         }
-        changed.now = before.now + SignedDuration::from_secs(self.now.max(60));
+        changed.now = before.now.checked_add(SignedDuration::from_secs(self.now.max(60))).unwrap_or(Timestamp::MAX);
         changed.reindex();
         changed
     }

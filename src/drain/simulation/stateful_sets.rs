@@ -7,7 +7,7 @@ use crate::drain::replacement::{of_ordinal, ordinal};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Detail;
 use crate::snapshot::{Snapshot, Str};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Where an ordinal stands.
@@ -31,22 +31,81 @@ impl Ordinal {
     }
 }
 
+/// At most so many pods are made that a set never had: with more of them missing, more decide nothing else.
+const NEW: usize = 100;
+
+/// The pods of one set.
+#[derive(Debug, Clone, Default)]
+struct StatefulSet {
+    ordinals: BTreeMap<i32, Ordinal>,
+    /// The ordinals whose pod is not Ready.
+    not_ready: BTreeSet<i32>,
+    /// Of these, those whose pod is gone.
+    missing: BTreeSet<i32>,
+    /// From the first ordinal up to here none is without a pod, or none can be made.
+    known_below: i32,
+    /// How many ordinals have got their first pod, or cannot get it.
+    new: usize,
+}
+
+impl StatefulSet {
+    fn put(&mut self, n: i32, stands: Ordinal) {
+        for (list, holds) in [
+            (&mut self.not_ready, !matches!(stands, Ordinal::Ready(_))),
+            (&mut self.missing, matches!(stands, Ordinal::Missing(..))),
+        ] {
+            if holds {
+                list.insert(n);
+            } else {
+                list.remove(&n);
+            }
+        }
+        self.new += usize::from(self.ordinals.insert(n, stands).is_none());
+    }
+
+    /// The lowest ordinal of these that has had no pod.
+    fn without_pod(&mut self, (first, last): (i32, i32)) -> Option<i32> {
+        let mut n = self.known_below.max(first);
+        while n <= last && self.ordinals.contains_key(&n) {
+            n = n.checked_add(1)?;
+        }
+        self.known_below = n;
+        (n <= last && self.new < NEW).then_some(n)
+    }
+
+    /// The lowest ordinal that is missing.
+    fn missing(&self, (first, last): (i32, i32)) -> Option<i32> {
+        self.missing.range(first..=last).next().copied()
+    }
+
+    fn old(&self, n: i32) -> Option<(Arc<Pod>, Option<PodId>)> {
+        match self.ordinals.get(&n)? {
+            Ordinal::Missing(old, id) => Some((old.clone(), *id)),
+            Ordinal::Ready(_) | Ordinal::Starting(_) | Ordinal::Leaving(_) => None,
+        }
+    }
+}
+
 /// The StatefulSets that take part.
 #[derive(Debug, Clone, Default)]
-pub struct StatefulSets(HashMap<Str, BTreeMap<i32, Ordinal>>);
+pub struct StatefulSets(HashMap<Str, StatefulSet>);
 
 impl StatefulSets {
-    fn of(&mut self, snapshot: &Snapshot, pod: &Pod) -> Option<&mut BTreeMap<i32, Ordinal>> {
+    fn of(&mut self, snapshot: &Snapshot, pod: &Pod) -> Option<&mut StatefulSet> {
         let ordinals = || {
-            let ordinal = |pod: &Arc<Pod>| {
+            let mut set = StatefulSet::default();
+            for pod in pods_of(snapshot, pod) {
                 let stands = match pod {
                     p if p.is_terminating() => Ordinal::Leaving(p.clone()),
                     p if p.is_ready() => Ordinal::Ready(p.clone()),
                     p => Ordinal::Starting(p.clone()),
                 };
-                Some((ordinal(pod)?, stands))
-            };
-            pods_of(snapshot, pod).into_iter().filter_map(ordinal).collect()
+                if let Some(n) = ordinal(pod) {
+                    set.put(n, stands);
+                }
+            }
+            set.new = 0;
+            set
         };
         Some(self.0.entry(controller_key(pod)?).or_insert_with(ordinals))
     }
@@ -54,7 +113,7 @@ impl StatefulSets {
     /// Sets where the ordinal of a pod stands; nothing for a pod of another kind of controller.
     pub fn put(&mut self, snapshot: &Snapshot, pod: &Pod, stands: Ordinal) {
         if let (Some(n), Some(set)) = (ordinal(pod), self.of(snapshot, pod)) {
-            set.insert(n, stands);
+            set.put(n, stands);
         }
     }
 
@@ -70,26 +129,35 @@ impl StatefulSets {
             Detail::StatefulSet(s) => s.0.ordinals.as_ref().and_then(|o| o.start).unwrap_or_default(),
             _ => 0,
         });
+        let last = i32::try_from(i64::from(first).saturating_add(wanted) - 1).unwrap_or(i32::MAX);
+        if wanted <= 0 || last < first {
+            return None;
+        }
         let set = self.of(snapshot, pod)?;
-        for n in (0..wanted).filter_map(|i| first.checked_add(i32::try_from(i).ok()?)) {
-            match set.get(&n) {
-                Some(Ordinal::Ready(_)) => {}
-                Some(Ordinal::Missing(old, actor)) => return Some((old.clone(), *actor)),
-                None => match of_ordinal(pod, n, snapshot) {
-                    Some(new) => return Some((new, None)),
+        loop {
+            let new = set.without_pod((first, last));
+            let old =
+                if in_order { set.not_ready.range(first..=last).next().copied() } else { set.missing((first, last)) };
+            match (old, new) {
+                (Some(old), new) if new.is_none_or(|new| old < new) => return set.old(old),
+                (_, Some(new)) => match of_ordinal(pod, new, snapshot) {
+                    Some(pod) => return Some((pod, None)),
                     None if in_order => return None,
-                    None => {}
+                    // Where its claims will be is not known.
+                    None => {
+                        set.known_below = new.saturating_add(1);
+                        set.new += 1;
+                    }
                 },
-                Some(Ordinal::Starting(_) | Ordinal::Leaving(_)) if in_order => return None,
-                Some(Ordinal::Starting(_) | Ordinal::Leaving(_)) => {}
+                (_, None) => return None,
             }
         }
-        None
     }
 
     /// The pod of the lowest ordinal below that of `pod` which is not Ready.
     pub fn blocker(&self, pod: &Pod) -> Option<Arc<Pod>> {
-        let below = self.0.get(&controller_key(pod)?)?.range(..ordinal(pod)?);
-        below.map(|(_, o)| o).find(|o| !matches!(o, Ordinal::Ready(_))).map(|o| o.pod().clone())
+        let set = self.0.get(&controller_key(pod)?)?;
+        let lowest = set.not_ready.range(..ordinal(pod)?).next()?;
+        set.ordinals.get(lowest).map(|o| o.pod().clone())
     }
 }

@@ -67,7 +67,7 @@ impl Simulation<'_> {
     pub(super) fn watch_namespace(&mut self, id: PodId) {
         let Some(pod) = self.pods.get(id).map(|p| p.pod.clone()) else { return };
         if self.context.snapshot.is_namespace_terminating(pod.meta.ns()) && !pod.is_terminating() {
-            self.push(self.now + self.context.drainer.retry, Event::Deleted(id));
+            self.push(self.now.saturating_add(self.context.drainer.retry), Event::Deleted(id));
         }
     }
 
@@ -76,23 +76,23 @@ impl Simulation<'_> {
         let id = self.enter(pod);
         if pod.is_finished() && !pod.is_terminating() {
             if let Some(left) = seconds_to_cleanup(snapshot, pod) {
-                self.push(self.now + left, Event::Deleted(id));
+                self.push(self.now.saturating_add(left), Event::Deleted(id));
             }
             return;
         }
         match why_not_ready(snapshot, pod).map(|w| w.prospect) {
             Some(Prospect::Starting) => {
                 let ready_in = self.seconds_to_ready(pod);
-                self.push(self.now + ready_in, Event::Ready(id));
+                self.push(self.now.saturating_add(ready_in), Event::Ready(id));
             }
             Some(Prospect::Unscheduled) => self.wait_for_node(id),
             Some(Prospect::Terminating) => {
                 if let Some(left) = pod.grace_left(snapshot.now) {
-                    self.push(self.now + left, Event::Gone(id));
+                    self.push(self.now.saturating_add(left), Event::Gone(id));
                 }
             }
             // Granted to an eviction that nothing came of.
-            None if disrupted => self.push(self.now + DELETION_TIMEOUT.as_secs(), Event::Ready(id)),
+            None if disrupted => self.push(self.now.saturating_add(DELETION_TIMEOUT.as_secs()), Event::Ready(id)),
             Some(Prospect::Stuck) | None => {}
         }
     }
