@@ -176,7 +176,9 @@ fn try_cluster(case: &Path, step: usize, offset: usize) -> Tried {
                 tried.values += 1;
                 if let Some(document) = answer(&line, &cluster) {
                     tried.answered += 1;
-                    let better = verdicts::better(&whole, &document);
+                    let mut better = verdicts::better(&whole, &document);
+                    // A rule that cannot be used is known to allow nothing.
+                    better.retain(|words| !words.ends_with("was unknown, and is 0"));
                     let said = document["gaps"] != whole["gaps"];
                     if !better.is_empty() && !said {
                         let name = case.file_name().unwrap().to_string_lossy();

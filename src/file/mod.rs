@@ -24,11 +24,22 @@ pub fn load(paths: &[String], now: Option<Timestamp>) -> Result<Snapshot> {
     Ok(snapshot)
 }
 
+/// Those that the API server lets pass: another could be stricter than any of these.
+const ACCESS_MODES: [&str; 4] = ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"];
+
 /// An object of a cluster has a name, and a namespace where its kind lives in one. By hand, both can be left out.
 fn named(paths: &[String], snapshot: &Snapshot) -> Result<()> {
     let lacks = |what: &str| {
         Failure::bad_input(format!("{}: {what}, which every object of a cluster has", paths.join(", "))).hint(WANTED)
     };
+    for claim in snapshot.persistent_volume_claims.iter() {
+        let modes = claim.spec.iter().flat_map(|s| &s.access_modes);
+        if let Some(mode) = modes.into_iter().find(|mode| !ACCESS_MODES.contains(&mode.as_str())) {
+            let path = claim.meta.path();
+            let what = format!("PersistentVolumeClaim {path}: spec.accessModes: {mode:?} is no access mode");
+            return Err(Failure::bad_input(format!("{}: {what}", paths.join(", "))).hint(WANTED));
+        }
+    }
     for (kind, namespaced, meta) in snapshot.metas() {
         if meta.name.is_empty() {
             return Err(lacks(&format!("a {kind} has no metadata.name")));

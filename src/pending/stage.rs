@@ -82,7 +82,8 @@ pub fn is_pending(pod: &Pod) -> bool {
     match pod.status.phase {
         Phase::Pending => true,
         Phase::Failed => rejected(pod),
-        Phase::Unknown => pod.node.is_none(),
+        // A phase that is not understood is not Running.
+        Phase::Unknown => pod.node.is_none() || !pod.is_ready(),
         Phase::Running | Phase::Succeeded => false,
     }
 }

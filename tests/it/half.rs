@@ -323,6 +323,9 @@ fn objects_of_a_cluster_say_what_and_where_they_are() {
     is_an_error(&remove(4, "", "metadata"), "a Pod has no metadata.name");
     is_an_error(&remove(4, "", "apiVersion"), "has no apiVersion");
     is_an_error(&remove(4, "", "kind"), "has no kind");
+    let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "shop"},
+        "spec": {"accessModes": ["readwriteoncepod"]}});
+    is_an_error(&list(&[objects(), vec![claim]].concat()).to_string(), "\"readwriteoncepod\" is no access mode");
 }
 
 #[test]
