@@ -18,12 +18,12 @@ impl Queue {
             Turn::Waits if !alone.fits.is_empty() => {
                 let before = self.before(pod, &alone.fits);
                 let room = format!("there is room for the pod on {}", some(alone.fits.iter().map(name)));
-                Some(behind(pod, &room, &before))
+                Some(self.hedged(behind(pod, &room, &before)))
             }
             Turn::Waits if preempting => {
                 let nodes: Vec<NodeId> = alone.preemption.candidates.iter().map(|c| c.node).collect();
                 let room = format!("preemption could make room on {}", some(nodes.iter().map(name)));
-                Some(behind(pod, &room, &self.before(pod, &nodes)))
+                Some(self.hedged(behind(pod, &room, &self.before(pod, &nodes))))
             }
             Turn::Placed { node, .. } | Turn::Preempts { node, .. } if alone.fits.is_empty() && !preempting => {
                 let others: Vec<NodeId> = self.takers.keys().copied().collect();
@@ -37,6 +37,14 @@ impl Queue {
             }
             _ => None,
         }
+    }
+
+    /// Says that an outcome is likely and not certain, where it is not.
+    fn hedged(&self, mut finding: Finding) -> Finding {
+        if !self.certain {
+            finding.message.push_str(" (likely: the scheduler chooses among nodes, and victims take time to end)");
+        }
+        finding
     }
 }
 
@@ -95,7 +103,7 @@ mod tests {
                 "both would preempt",
                 vec![low(), asks("p", "3", 5, "10:00"), asks("q", "3", 10, "11:00")],
                 Some(
-                    "preemption could make room on n1, and pods before it in the scheduler's queue use that up: a/q (priority 10)",
+                    "preemption could make room on n1, and pods before it in the scheduler's queue use that up: a/q (priority 10); this pod has priority 5 (likely: ",
                 ),
             ),
             ("the room is not what is missing", vec![asks("p", "5", 0, "10:00"), asks("q", "3", 10, "09:00")], None),

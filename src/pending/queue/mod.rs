@@ -52,6 +52,8 @@ pub struct Queue {
     takers: BTreeMap<NodeId, Vec<Arc<Pod>>>,
     /// The pods that get no node, in order.
     waiting: Vec<Arc<Pod>>,
+    /// Whether neither a choice among nodes nor preemption had a part in who gets what.
+    certain: bool,
     /// The cluster after all turns.
     state: State,
 }
@@ -108,9 +110,9 @@ impl Queue {
                 break;
             }
         }
-        let Play { state, mut turns, takers, .. } = play;
+        let Play { state, mut turns, takers, certain, .. } = play;
         turns.extend(waiting.iter().map(|p| (key(p), Turn::Waits)));
-        Self { turns, order, takers, waiting, state }
+        Self { turns, order, takers, waiting, certain, state }
     }
 
     /// What a pod's turn comes to; `None` for one that is not queued.
@@ -135,10 +137,7 @@ enum Verdict {
         node: NodeId,
         alone: bool,
     },
-    Preempts {
-        chosen: Candidate,
-        tied: bool,
-    },
+    Preempts(Candidate),
     /// It has no node, perhaps until its victims are gone.
     Waits {
         for_victims: bool,
@@ -217,8 +216,9 @@ impl Play {
                 self.place(pod, node, turn);
                 None
             }
-            Verdict::Preempts { chosen, tied } => {
-                self.certain &= !tied;
+            Verdict::Preempts(chosen) => {
+                // Who comes first once the victims are gone is a matter of moments.
+                self.certain = false;
                 Some(self.nominate(pod, chosen.node, chosen.victims))
             }
             Verdict::Waits { for_victims: true } => {
@@ -247,11 +247,8 @@ impl Play {
             return Verdict::Fits { node, alone: held.is_some() || diagnosis.fits.len() == 1 };
         }
         let preemption = cycle.preempt(&diagnosis);
-        let (for_victims, tied) = (preemption.message == TERMINATING, preemption.ties.len() > 1);
-        match preemption.chosen {
-            Some(chosen) => Verdict::Preempts { chosen, tied },
-            None => Verdict::Waits { for_victims },
-        }
+        let for_victims = preemption.message == TERMINATING;
+        preemption.chosen.map_or(Verdict::Waits { for_victims }, Verdict::Preempts)
     }
 
     /// Holds the node for the pod, whose victims are gone when the round is over. The nominations of pods of lower
