@@ -2,8 +2,8 @@
 
 use crate::cli::Global;
 use crate::error::Failure;
-use crate::render::Screen;
 use crate::render::style::{Tone, paint, safe, safe_lines};
+use crate::render::{Output, Screen};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -28,6 +28,11 @@ impl Answer {
 }
 
 impl Global {
+    /// The output asked for.
+    pub fn output(&self) -> Output {
+        self.output.clone().unwrap_or_default()
+    }
+
     /// How and how wide to write.
     pub fn screen(&self) -> Screen {
         let number = |name: &str| std::env::var(name).ok().and_then(|c| c.parse().ok());
@@ -37,7 +42,7 @@ impl Global {
         };
         // What is piped is never cut, whatever COLUMNS says; the tests ask for a width of their own.
         let width = number("KUBECTL_PDB_WIDTH").or_else(terminal);
-        Screen { format: self.output.unwrap_or_default(), width, no_headers: self.no_headers }
+        Screen { format: self.output().format, width, no_headers: self.no_headers }
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::cli::Shell;
 use crate::finding::Code;
 use crate::plugin::{Invocation, Plugin};
+use crate::render::FORMATS;
 #[cfg(feature = "live")]
 use crate::{
     cluster::{self, ConnectOptions},
@@ -122,6 +123,7 @@ type Source = fn() -> Vec<CompletionCandidate>;
 /// The arguments whose values are completed, by command; those of every command have none.
 const SOURCES: &[(&str, &str, Source)] = &[
     ("explain", "codes", codes),
+    ("", "output", formats),
     #[cfg(feature = "live")]
     ("", "context", || known(|typed| cluster::configured(&typed.connect).contexts)),
     #[cfg(feature = "live")]
@@ -147,6 +149,10 @@ fn completed(plugin: Plugin) -> Command {
             name => command.mut_subcommand(name, |c| c.mut_arg(*argument, with)),
         }
     })
+}
+
+fn formats() -> Vec<CompletionCandidate> {
+    FORMATS.iter().map(|(word, _, help)| CompletionCandidate::new(*word).help(Some((*help).into()))).collect()
 }
 
 fn codes() -> Vec<CompletionCandidate> {

@@ -77,7 +77,7 @@ pub fn engines(input: &[u8]) {
     let Ok(snapshot) = file::from_bytes(bytes) else { return };
     let Some(line) = lines().get(usize::from(*first) % lines().len()) else { return };
     let format = [Format::Text, Format::Wide, Format::Json, Format::Html][usize::from(first >> 6) & 3];
-    let global = Global { output: Some(format), ..line.global.clone() };
+    let global = Global { output: Some(format.into()), ..line.global.clone() };
     let answer = match &line.command {
         Command::Status(args) => commands::status::about(args, &global, &snapshot),
         Command::DrainPlan(args) => commands::drain_plan::about(args, &global, &snapshot),

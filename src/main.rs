@@ -47,6 +47,7 @@ fn run(cli: &Cli) -> Result<Answer> {
         Command::Explain(args) => commands::explain::run(args, global),
         Command::Schema(args) => commands::schema::run(args, global),
         Command::Completion(args) => commands::completion::run(args),
+        Command::Options => commands::options::run(),
         Command::Man(args) => commands::man::run(args),
     }
 }

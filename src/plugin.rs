@@ -24,6 +24,9 @@ pub enum Invocation {
     Complete(Plugin),
 }
 
+/// The heading of the flags that choose a cluster and a user.
+pub const CLUSTER: &str = "Cluster options";
+
 impl Plugin {
     /// The executable's name.
     pub fn program(self) -> &'static str {
@@ -44,9 +47,10 @@ impl Plugin {
 
     /// The command line's definition, with the help as a user of this plugin has to read it.
     pub fn command(self) -> Command {
-        // What a kubectl flag means is known, and it would push the command's own flags off the screen.
-        let of_kubectl = |arg: &Arg| arg.get_help_heading() == Some("Cluster options");
-        let command = Cli::command().mut_args(|arg| if of_kubectl(&arg) { arg.hide_short_help(true) } else { arg });
+        // As kubectl has it: what a flag of the cluster means stands in `kubectl pdb options`.
+        let of_kubectl = |arg: &Arg| arg.get_help_heading() == Some(CLUSTER);
+        let hidden = |arg: Arg| arg.hide_short_help(true).hide_long_help(true);
+        let command = Cli::command().mut_args(|arg| if of_kubectl(&arg) { hidden(arg) } else { arg });
         match self {
             Self::Pdb => command,
             Self::DrainPlan => command.bin_name("kubectl").mut_subcommand("drain-plan", |plan| {

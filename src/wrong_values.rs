@@ -130,7 +130,7 @@ fn wrong(value: &Value, field: &str) -> Vec<Value> {
 /// A command and what it says of a cluster, as JSON; `None` where there is no answer.
 fn answer(line: &Cli, cluster: &Value) -> Option<Value> {
     let snapshot = file::from_bytes(cluster.to_string().as_bytes()).ok()?;
-    let global = Global { output: Some(Format::Json), ..line.global.clone() };
+    let global = Global { output: Some(Format::Json.into()), ..line.global.clone() };
     let answer = match &line.command {
         Command::Status(args) => commands::status::about(args, &global, &snapshot),
         Command::DrainPlan(args) => commands::drain_plan::about(args, &global, &snapshot),

@@ -27,6 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         targets: vec![Target::Pod(waiting.meta.name.to_string())],
         namespace: Some(waiting.meta.ns().to_owned()),
         selector: None,
+        not_ready: false,
     };
     let rows: [(&str, &dyn Fn()); 5] = [
         ("status of every budget", &|| status(&snapshot)),

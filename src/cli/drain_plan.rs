@@ -28,6 +28,15 @@ pub struct DrainPlanArgs {
     /// The nodes with these labels
     #[arg(long, short = 'l', value_name = "SELECTOR", value_parser = LabelSelector::parse)]
     pub selector: Option<LabelSelector>,
+    /// A row for every node, however many there are
+    #[arg(long)]
+    pub all: bool,
+    /// Print only nodes with these verdicts, such as blocked,unknown
+    #[arg(long, value_name = "VERDICT", value_delimiter = ',', value_parser = ["blocked", "unknown", "waits", "drains", "forced", "kept"])]
+    pub verdict: Vec<String>,
+    /// Sort by a field of -o json, such as .estimate.seconds
+    #[arg(long, value_name = "FIELD")]
+    pub sort_by: Option<String>,
     /// What becomes of the nodes of a round before the next round begins
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     pub after: After,

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "live")]
 use crate::cluster::ConnectOptions;
-use crate::render::Format;
+use crate::render::Output;
 use clap::Args;
 use jiff::Timestamp;
 
@@ -18,9 +18,9 @@ pub struct Global {
     /// The time to answer for, in RFC 3339 form [default: the newest time in the files]
     #[arg(long, global = true, value_name = "TIME", value_parser = parse_time, help_heading = "Input")]
     pub now: Option<Timestamp>,
-    /// Output format
-    #[arg(long, short = 'o', global = true, value_enum, value_name = "FORMAT", help_heading = "Output")]
-    pub output: Option<Format>,
+    /// wide, json, yaml, name, html, csv, jsonpath=TEMPLATE or custom-columns=HEADER:.field,...
+    #[arg(long, short = 'o', global = true, value_parser = Output::parse, value_name = "FORMAT", help_heading = "Output")]
+    pub output: Option<Output>,
     /// Leave out the headers of tables
     #[arg(long, global = true, help_heading = "Output")]
     pub no_headers: bool,

@@ -95,12 +95,20 @@ pub enum Command {
     /// Write what the other commands read of a cluster into a file, to be attached to a ticket
     #[cfg(feature = "live")]
     Snapshot(SnapshotArgs),
-    /// What a finding code means, an example, and what to do about it
+    /// What a code, a verdict or a stage means, and what to do about it
     Explain(ExplainArgs),
     /// The JSON Schema of what -o json writes
     Schema(SchemaArgs),
     /// The script that makes a shell, or kubectl, complete commands, flags and names
     Completion(CompletionArgs),
+    /// The flags of every command that choose the cluster and the user, as kubectl has them
+    #[command(after_help = "\
+Examples:
+  kubectl pdb options                          the flags, and what each means
+  kubectl pdb status -A --context prod         a flag of them in use
+
+Exit status: 0 printed.")]
+    Options,
     /// Manual pages
     #[command(hide = true)]
     Man(ManArgs),

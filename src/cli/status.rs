@@ -1,6 +1,8 @@
 //! Flags of `status`.
 
 use super::WatchArgs;
+use crate::finding::words;
+use crate::report::ignore::Ignored;
 use crate::snapshot::selector::LabelSelector;
 use clap::Args;
 
@@ -17,8 +19,8 @@ Examples:
 
 Exit status: 0 answered; 1 could not answer; with --exit-code also 2 (never, unhealthy or broken) and 3 (unknown).")]
 pub struct StatusArgs {
-    /// The budgets to look at; without any, all of the namespace
-    #[arg(value_name = "NAME")]
+    /// The budgets (NAME, pdb/NAME or pdb NAME), or the workloads whose budgets are meant (deployment/NAME); without any, all of the namespace
+    #[arg(value_name = "NAME|TYPE/NAME")]
     pub names: Vec<String>,
     /// Look at all namespaces
     #[arg(long, short = 'A')]
@@ -29,10 +31,27 @@ pub struct StatusArgs {
     /// A row for every budget, however many there are
     #[arg(long)]
     pub all: bool,
+    /// Only budgets with these verdicts, such as never,broken
+    #[arg(long, value_name = "VERDICT", value_delimiter = ',', value_parser = verdict)]
+    pub verdict: Vec<String>,
+    /// Sort by a field of -o json, such as .disruptionsAllowed
+    #[arg(long, value_name = "FIELD")]
+    pub sort_by: Option<String>,
+    /// Do not count budgets with this leading code as problems; can be repeated
+    #[arg(long, value_name = "CODE[:NS/NAME]", value_parser = Ignored::parse)]
+    pub ignore: Vec<Ignored>,
     /// End with 2 when some budget is never, unhealthy or broken, with 3 when some is unknown
     #[arg(long)]
     pub exit_code: bool,
     /// How often.
     #[command(flatten)]
     pub repeat: WatchArgs,
+}
+
+fn verdict(text: &str) -> Result<String, String> {
+    let known = || words::WORDS.iter().filter(|w| w.command == "status").map(|w| w.word);
+    match known().find(|word| *word == text) {
+        Some(word) => Ok(word.to_owned()),
+        None => Err(format!("the verdicts are {}", known().collect::<Vec<_>>().join(", "))),
+    }
 }

@@ -22,6 +22,12 @@ pub struct WhyPendingArgs {
     /// Look at all namespaces
     #[arg(long, short = 'A')]
     pub all_namespaces: bool,
+    /// Pods that run and are not Ready, too
+    #[arg(long, conflicts_with = "filename")]
+    pub not_ready: bool,
+    /// A row for each owner and cause, however many there are
+    #[arg(long)]
+    pub all: bool,
     /// Only pods with such labels
     #[arg(long, short = 'l', value_name = "SELECTOR")]
     pub selector: Option<String>,

@@ -73,7 +73,7 @@ pub fn run(args: &DrainPlanArgs, global: &Global) -> Result<Answer> {
 /// # Errors
 /// Flags that cannot be used, nodes that were not read, or are not there.
 pub fn about(args: &DrainPlanArgs, global: &Global, snapshot: &Snapshot) -> Result<Answer> {
-    answer(&request(args, snapshot, options(&args.drain)?)?, global, snapshot)
+    answer(&request(args, snapshot, options(&args.drain)?)?, args, global, snapshot)
 }
 
 fn is_drained(plan: &Plan) -> bool {
@@ -81,19 +81,26 @@ fn is_drained(plan: &Plan) -> bool {
     pods.all(|pod| matches!(pod.action, Action::Skip | Action::None))
 }
 
-fn answer(request: &Request, global: &Global, snapshot: &Snapshot) -> Result<Answer> {
+fn answer(request: &Request, args: &DrainPlanArgs, global: &Global, snapshot: &Snapshot) -> Result<Answer> {
     let planned = plan(snapshot, &Selection::new(snapshot), request);
     let screen = global.screen();
     let needs = needs_of(snapshot);
     let mut shell = Document::new("DrainPlan", snapshot, &needs, Timestamp::now(), ());
     shell.findings.clone_from(&planned.findings);
-    let document = || shell.clone().with(DrainPlan::from(&planned));
+    let mut document = shell.with(DrainPlan::new(&planned, request.after, request.each_alone));
+    let nodes = &mut document.body.nodes;
+    nodes.retain(|n| args.verdict.is_empty() || args.verdict.iter().any(|v| v == n.verdict.as_str()));
+    if let Some(field) = &args.sort_by {
+        render::template::sort_by(nodes, field)?;
+    }
     let text = match screen.format {
-        Format::Json => render::json(&document())?,
-        Format::Yaml => render::yaml(&document())?,
-        Format::Html => render::html::plan(&document()),
-        Format::Name => planned.nodes.iter().map(|n| format!("node/{}\n", n.node.meta.name)).collect(),
-        Format::Text | Format::Wide => render::plan::text(&planned, &shell, &screen, request.each_alone),
+        Format::Json => render::json(&document)?,
+        Format::Yaml => render::yaml(&document)?,
+        Format::Html => render::html::plan(&document),
+        Format::Name => document.body.nodes.iter().map(|n| format!("node/{}\n", n.name)).collect(),
+        Format::Csv => render::plan::csv(&document.body),
+        Format::JsonPath | Format::CustomColumns => render::templated(&document, &global.output(), &screen)?,
+        Format::Text | Format::Wide => render::plan::text(&document, &screen, args.all),
     };
     Ok(Answer { text, warnings: super::input_warnings(snapshot), nothing: None, status: exit_status(&planned) })
 }

@@ -50,7 +50,9 @@ fn write(pages: &[Page], dir: &Path) -> io::Result<()> {
 
 /// The page of the program, and those of its commands.
 fn pages() -> Vec<Page> {
-    let mut root = Plugin::Pdb.command().disable_help_subcommand(true);
+    // A page has room for the flags that the helps leave to `options`.
+    let shown = |arg: clap::Arg| arg.hide_short_help(false).hide_long_help(false);
+    let mut root = Plugin::Pdb.command().mut_args(shown).disable_help_subcommand(true);
     root.build();
     let each = root.get_subcommands().map(|c| page(c, &format!("kubectl-pdb-{}", c.get_name())));
     let mut all: Vec<Page> = each.collect();

@@ -5,6 +5,7 @@ pub mod drain_plan;
 pub mod explain;
 pub mod man;
 mod names;
+pub mod options;
 pub mod schema;
 #[cfg(feature = "live")]
 pub mod snapshot;
@@ -66,5 +67,6 @@ pub fn require(snapshot: &Snapshot, kind: Kind) -> Result<()> {
 
 /// The refusal of a page where there is none.
 pub fn no_page(command: &str) -> Failure {
-    Failure::usage(format!("{command} has no page")).hint("-o html is for status, drain-plan and why-pending")
+    Failure::usage(format!("{command} does not write this format"))
+        .hint("-o html, csv, jsonpath and custom-columns are for status, drain-plan and why-pending")
 }

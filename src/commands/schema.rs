@@ -12,7 +12,9 @@ use crate::report::schema::DocumentKind;
 /// A page is asked for: a schema has none.
 pub fn run(args: &SchemaArgs, global: &Global) -> Result<Answer> {
     let text = match (args.document, global.screen().format) {
-        (_, Format::Html) => return Err(super::no_page("schema")),
+        (_, Format::Html | Format::Csv | Format::JsonPath | Format::CustomColumns) => {
+            return Err(super::no_page("schema"));
+        }
         (Some(document), Format::Yaml) => render::yaml(&document.schema())?,
         (Some(document), _) => render::json(&document.schema())?,
         (None, Format::Yaml) => render::yaml(&all())?,

@@ -9,11 +9,13 @@ use crate::error::{Failure, FailureKind, Result};
 use crate::finding::Code;
 use crate::input::Scope;
 use crate::render::{self, Format};
-use crate::report::status::BudgetStatusList;
+use crate::report::status::{BudgetStatus, BudgetStatusList};
 use crate::report::{Document, Need};
+use crate::snapshot::pod::Pod;
 use crate::snapshot::{Kind, Snapshot};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The kinds that `status` reads.
 pub const NEEDS: &[Need] = &[
@@ -62,22 +64,34 @@ pub fn about(args: &StatusArgs, global: &Global, snapshot: &Snapshot) -> Result<
 fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Judgement]) -> Result<Answer> {
     let screen = global.screen();
     let mut document = Document::new("BudgetStatusList", snapshot, NEEDS, Timestamp::now(), ())
-        .with(BudgetStatusList::new(snapshot, judged));
+        .with(BudgetStatusList::new(snapshot, judged, &args.ignore));
+    let items = &mut document.body.items;
+    items.retain(|b| args.verdict.is_empty() || args.verdict.iter().any(|v| v == b.verdict.as_str()));
+    if let Some(field) = &args.sort_by {
+        render::template::sort_by(items, field)?;
+    }
     document.complete &= judged.iter().all(|j| j.findings.iter().all(|f| f.code != Code::NotJudged));
     let text = match screen.format {
         Format::Json => render::json(&document)?,
         Format::Yaml => render::yaml(&document)?,
         Format::Html => render::html::status(&document),
-        Format::Name => judged.iter().map(|j| format!("poddisruptionbudget.policy/{}\n", j.budget.meta.name)).collect(),
+        Format::Name => {
+            document.body.items.iter().map(|b| format!("poddisruptionbudget.policy/{}\n", b.name)).collect()
+        }
+        Format::Csv => render::status::csv(&document.body),
+        Format::JsonPath | Format::CustomColumns => render::templated(&document, &global.output(), &screen)?,
         Format::Text | Format::Wide => render::status::text(&document, &screen, &view(args)),
     };
-    let status = if args.exit_code { exit_status(judged) } else { 0 };
-    let nothing = judged.is_empty().then(|| nothing(args, snapshot, &global.scope(args.all_namespaces)));
+    let status = if args.exit_code { exit_status(&document.body.items) } else { 0 };
+    let nothing = document.body.items.is_empty().then(|| nothing(args, snapshot, &global.scope(args.all_namespaces)));
     Ok(Answer { text, warnings: super::input_warnings(snapshot), nothing, status })
 }
 
 /// What was looked at, where nothing was found.
 fn nothing(args: &StatusArgs, snapshot: &Snapshot, scope: &Scope) -> String {
+    if !args.verdict.is_empty() {
+        return format!("No PodDisruptionBudgets with the verdict {}.", args.verdict.join(" or "));
+    }
     let labels = args.selector.as_ref().map_or_else(String::new, |s| format!(" with the labels {s}"));
     let elsewhere = match scope {
         Scope::Namespace(_) => snapshot.budgets.iter().map(|b| b.meta.ns()).collect::<BTreeSet<_>>(),
@@ -107,11 +121,11 @@ fn view(args: &StatusArgs) -> render::status::View {
 fn select(args: &StatusArgs, snapshot: &Snapshot, scope: &Scope) -> Result<Vec<Judgement>> {
     super::require(snapshot, Kind::PodDisruptionBudget)?;
     let selection = Selection::new(snapshot);
-    let named = args.names.iter().map(|name| names::of(Kind::PodDisruptionBudget, name)).collect::<Result<Vec<_>>>()?;
+    let (named, of_workloads) = targets(args, snapshot, &selection, scope)?;
     let wanted = |b: &crate::snapshot::budget::Budget| {
         scope.takes(b.meta.ns())
             && args.selector.as_ref().is_none_or(|s| s.matches(&b.meta.labels))
-            && (named.is_empty() || named.contains(&&*b.meta.name))
+            && (args.names.is_empty() || named.contains(&&*b.meta.name))
     };
     for name in &named {
         let Scope::Namespace(ns) = scope else { continue };
@@ -119,8 +133,71 @@ fn select(args: &StatusArgs, snapshot: &Snapshot, scope: &Scope) -> Result<Vec<J
             return Err(no_such_budget(snapshot, ns, name));
         }
     }
-    let at = snapshot.budgets.iter().enumerate().filter(|(_, b)| wanted(b)).map(|(at, _)| at);
-    Ok(at.filter_map(|at| judge(snapshot, &selection, at)).collect())
+    let mut at: Vec<usize> = snapshot.budgets.iter().enumerate().filter(|(_, b)| wanted(b)).map(|(at, _)| at).collect();
+    at.extend(of_workloads);
+    at.sort_unstable();
+    at.dedup();
+    Ok(at.into_iter().filter_map(|at| judge(snapshot, &selection, at)).collect())
+}
+
+/// The budgets that are named, and the positions of those of the workloads that are named (`deployment/web`).
+fn targets<'a>(
+    args: &'a StatusArgs,
+    snapshot: &Snapshot,
+    selection: &Selection,
+    scope: &Scope,
+) -> Result<(Vec<&'a str>, Vec<usize>)> {
+    let mut words = &args.names[..];
+    // As kubectl: `pdb NAME…`, where no budget is called so.
+    if let ([first, _, ..], Scope::Namespace(ns)) = (words, scope)
+        && Kind::from_word(first) == Some(Kind::PodDisruptionBudget)
+        && snapshot.budgets.named(ns, first).is_none()
+    {
+        words = words.get(1..).unwrap_or_default();
+    }
+    let (mut named, mut of_workloads) = (Vec::new(), Vec::new());
+    for word in words {
+        let kind = word.split_once('/').and_then(|(kind, name)| Some((Kind::from_word(kind)?, name)));
+        match kind {
+            Some((kind, name)) if WORKLOADS.contains(&kind) => {
+                of_workloads.extend(budgets_of(snapshot, selection, scope, kind, name)?);
+            }
+            _ => named.push(names::of(Kind::PodDisruptionBudget, word)?),
+        }
+    }
+    Ok((named, of_workloads))
+}
+
+/// Kinds whose budgets can be asked for by the workload's name.
+const WORKLOADS: &[Kind] =
+    &[Kind::Deployment, Kind::ReplicaSet, Kind::StatefulSet, Kind::DaemonSet, Kind::ReplicationController, Kind::Job];
+
+/// The positions of the budgets that cover a workload's pods.
+fn budgets_of(snapshot: &Snapshot, selection: &Selection, scope: &Scope, kind: Kind, name: &str) -> Result<Vec<usize>> {
+    let kind = kind.info().name;
+    let mut workloads = snapshot.workloads.iter();
+    let found = workloads.find(|w| *w.kind == *kind && *w.meta.name == *name && scope.takes(w.meta.ns()));
+    let Some(workload) = found else {
+        let known = snapshot.workloads.iter().filter(|w| *w.kind == *kind && scope.takes(w.meta.ns()));
+        let known: Vec<&str> = known.map(|w| &*w.meta.name).collect();
+        return Err(Failure::new(FailureKind::NotFound, format!("there is no {kind} {name:?}")).hint(names::hint(
+            name,
+            known.into_iter(),
+            std::iter::empty(),
+        )));
+    };
+    let pods = crate::pending::select::pods_of(workload, snapshot);
+    let covers = |at: &usize| {
+        let pod = |p: &Arc<Pod>| pods.iter().any(|pod| Arc::ptr_eq(p, pod));
+        selection.pods(snapshot, *at).any(pod) || selection.workloads(snapshot, *at).any(|w| Arc::ptr_eq(w, workload))
+    };
+    let at: Vec<usize> = (0..snapshot.budgets.len()).filter(covers).collect();
+    if at.is_empty() {
+        let text = format!("no PodDisruptionBudget covers the pods of {kind} {name}");
+        return Err(Failure::new(FailureKind::NotFound, text)
+            .hint("evictions of its pods are always allowed; a budget would limit them"));
+    }
+    Ok(at)
 }
 
 fn no_such_budget(snapshot: &Snapshot, ns: &str, name: &str) -> Failure {
@@ -131,8 +208,8 @@ fn no_such_budget(snapshot: &Snapshot, ns: &str, name: &str) -> Failure {
     failure.hint(names::hint(name, known, elsewhere))
 }
 
-fn exit_status(judged: &[Judgement]) -> u8 {
-    let any = |of: &[Verdict]| judged.iter().any(|j| of.contains(&j.verdict));
+fn exit_status(items: &[BudgetStatus]) -> u8 {
+    let any = |of: &[Verdict]| items.iter().any(|b| b.ignored.is_none() && of.contains(&b.verdict));
     if any(&[Verdict::Never, Verdict::Unhealthy, Verdict::Broken]) {
         2
     } else if any(&[Verdict::Unknown]) {

@@ -44,7 +44,7 @@ where
             return Ok(answer);
         }
         if args.watch {
-            let text = changes(&shown, &answer.text, global.output.unwrap_or_default());
+            let text = changes(&shown, &answer.text, global.output().format);
             // What is warned of once stays so.
             let warnings = if shown.is_empty() { answer.warnings.clone() } else { Vec::new() };
             let nothing = answer.nothing.clone().filter(|_| shown.is_empty());

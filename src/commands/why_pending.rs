@@ -5,6 +5,7 @@ use crate::answer::Answer;
 use crate::cli::{Global, WhyPendingArgs};
 use crate::error::{Failure, FailureKind, Result};
 use crate::input::Scope;
+use crate::pending::stage::{is_pending, is_unready};
 use crate::pending::{self, Item, KindWord, Request, Target};
 use crate::render::{self, Format};
 use crate::report::pending::PendingReport;
@@ -80,21 +81,47 @@ pub fn about(args: &WhyPendingArgs, global: &Global, snapshot: &Snapshot) -> Res
     let pending::Answer { items, findings } = answer;
     let screen = global.screen();
     let shell = Document::new("PendingReport", snapshot, NEEDS, Timestamp::now(), ());
-    let shell = Document { findings: findings.clone(), ..shell };
-    let document = || shell.clone().with(PendingReport::new(&items, &state, request.node_by_node()));
+    let shell = Document { findings, ..shell };
+    let document = shell.with(PendingReport::new(&items, &state, request.node_by_node()));
     let text = match screen.format {
-        Format::Json => render::json(&document())?,
-        Format::Yaml => render::yaml(&document())?,
-        Format::Html => render::html::pending(&document()),
+        Format::Json => render::json(&document)?,
+        Format::Yaml => render::yaml(&document)?,
+        Format::Html => render::html::pending(&document),
         Format::Name => items.iter().map(|i| format!("{}\n", i.subject.resource_name())).collect(),
-        Format::Text | Format::Wide => {
-            let mut text = render::pending::text(&items, &findings, &state, &screen, view(args));
-            text.push_str(&render::gaps(&shell, &screen));
-            text
-        }
+        Format::Csv => render::pending::csv(&document.body),
+        Format::JsonPath | Format::CustomColumns => render::templated(&document, &global.output(), &screen)?,
+        Format::Text | Format::Wide => render::pending::text(&document, &items, &state, &screen, view(args)),
     };
     let status = if args.exit_code && items.iter().any(Item::is_stuck) { 2 } else { 0 };
-    Ok(Answer { text, warnings: super::input_warnings(snapshot), nothing: None, status })
+    Ok(Answer {
+        text,
+        warnings: super::input_warnings(snapshot),
+        nothing: items.is_empty().then(|| nothing(&request, snapshot)),
+        status,
+    })
+}
+
+/// What was looked at, where nothing was found.
+fn nothing(request: &Request, snapshot: &Snapshot) -> String {
+    if !request.targets.is_empty() {
+        return "Nothing that was named is waiting.".to_owned();
+    }
+    let looked_at = |ns: &str| request.namespace.as_deref().is_none_or(|one| one == ns);
+    let place = request.namespace.as_ref().map_or_else(|| "any namespace".to_owned(), |ns| format!("namespace {ns}"));
+    let unready = snapshot.pods.iter().filter(|p| looked_at(p.meta.ns()) && is_unready(p)).count();
+    let elsewhere = snapshot.pods.iter().filter(|p| !looked_at(p.meta.ns()) && is_pending(p)).count();
+    let mut text = format!("No pending pods in {place}");
+    match unready {
+        0 => {}
+        _ if request.not_ready => {}
+        1 => text.push_str("; 1 pod runs and is not Ready: --not-ready"),
+        n => text.push_str(&format!("; {n} pods run and are not Ready: --not-ready")),
+    }
+    if elsewhere > 0 {
+        text.push_str(&format!(" ({elsewhere} in other namespaces: -A)"));
+    }
+    text.push('.');
+    text
 }
 
 fn read(args: &WhyPendingArgs, request: &Request, global: &Global) -> Result<Snapshot> {
@@ -110,7 +137,7 @@ fn read(args: &WhyPendingArgs, request: &Request, global: &Global) -> Result<Sna
 
 fn view(args: &WhyPendingArgs) -> render::pending::View {
     if args.names.is_empty() && args.filename.is_empty() {
-        render::pending::View::Table { all_namespaces: args.all_namespaces }
+        render::pending::View::Many { all_namespaces: args.all_namespaces, every_row: args.all }
     } else {
         render::pending::View::Detail
     }
@@ -125,6 +152,7 @@ fn request(args: &WhyPendingArgs, global: &Global) -> Result<Request> {
             Scope::Namespace(ns) => Some(ns),
         },
         selector: selector.map_err(Failure::usage)?,
+        not_ready: args.not_ready,
     })
 }
 

@@ -50,25 +50,25 @@ codes! {
     // Budgets.
     ZeroByRule = "zero-by-rule" Error {
         means "The rule allows nothing even when every pod is Ready: with the present number of replicas, all of \
-               them must stay. Waiting does not help."
-        such_as "minAvailable 80% over one replica: 80% of 1 is 0.8, rounded up 1, so the only pod must stay."
-        cure "Run as many replicas as the remedy names, or say with maxUnavailable: 1 that one may be missing."
+               them are needed. Waiting does not help."
+        such_as "minAvailable 80% over one replica: 80% of 1 is 0.8, rounded up 1, so the only pod is needed."
+        cure "Run as many replicas as the remedy names, or set maxUnavailable: 1 instead."
     },
     NoRule = "no-rule" Error {
         means "The budget sets neither minAvailable nor maxUnavailable. The API accepts that, and it allows no \
                eviction at all."
-        such_as "A template whose value was empty left spec with a selector alone."
+        such_as "A template with an empty value gave a spec that has a selector alone."
         cure "Set one of the two fields, or delete the budget."
     },
     UnhealthyPods = "unhealthy-pods" Warning {
-        means "Pods exist and are not Ready, so they do not count as healthy and hold the budget."
-        such_as "Three pods, maxUnavailable 1, and one of them in CrashLoopBackOff: the one that may be missing is \
-                 missing already."
-        cure "Repair the pods that are named; unhealthyPodEvictionPolicy: AlwaysAllow lets at least the broken ones \
-              go."
+        means "Pods exist and are not Ready, so they do not count as healthy, and the budget allows no eviction."
+        such_as "Three pods, maxUnavailable 1, and one of the pods in CrashLoopBackOff: the 1 pod that can be unavailable \
+                 is unavailable already."
+        cure "Repair the pods that are named; with unhealthyPodEvictionPolicy: AlwaysAllow at least the broken pods can \
+              be evicted."
     },
     MissingPods = "missing-pods" Warning {
-        means "Fewer pods exist than the budget counts on: they are Pending, or were not created."
+        means "Fewer pods exist than the budget expects: they are Pending, or were not created."
         such_as "A Deployment wants five replicas and a ResourceQuota lets it have four."
         cure "kubectl pdb why-pending says what keeps them from running."
     },
@@ -78,7 +78,7 @@ codes! {
         cure "Wait until the replacements are Ready."
     },
     ScaledDown = "scaled-down" Info {
-        means "The owner wants fewer pods than exist, or none: the surplus goes by itself."
+        means "The owner wants fewer pods than exist, or none: its controller deletes the surplus."
         such_as "A Deployment was scaled to 0 and its last pod is terminating."
         cure "Wait; once no pod is left the budget protects and blocks nothing."
     },
@@ -88,9 +88,9 @@ codes! {
         cure "Correct the selector, or delete the budget if its application is gone."
     },
     SelectsNothing = "selects-nothing" Warning {
-        means "The budget has no selector. A null selector takes no pod; an empty one ({}) takes every pod of the \
+        means "The budget has no selector. A null selector selects no pod; an empty selector ({}) selects every pod of the \
                namespace."
-        such_as "spec.selector was left out."
+        such_as "The manifest has no spec.selector."
         cure "Set spec.selector to the labels of the pods that are to be protected."
     },
     Overlap = "overlap" Error {
@@ -104,60 +104,60 @@ codes! {
                then allows 0 and keeps older numbers."
         such_as "maxUnavailable 1 over the pods of a Job, or over pods of a custom resource without the scale \
                  subresource."
-        cure "Use an integer minAvailable, which does not need the owners, or leave those pods out of the selector."
+        cure "Use an integer minAvailable, which does not need the owners, or exclude those pods from the selector."
     },
     Stale = "stale" Warning {
         means "The controller has not looked at the present spec yet, so the API server refuses evictions (429) \
                until it has; or it reports 0 where the pods would allow more."
         such_as "The budget was changed a second ago, or the controller manager is down."
-        cure "Wait a moment; if it stays, see whether kube-controller-manager runs."
+        cure "Wait a moment; if nothing changes, see whether kube-controller-manager runs."
     },
     OverPermissive = "over-permissive" Warning {
-        means "The rule lets every pod go at once, so the budget protects from nothing."
+        means "The rule allows every pod to be evicted at the same time, so the budget protects nothing."
         such_as "maxUnavailable 67% over three replicas: 2.01, rounded up 3."
         cure "Choose a smaller maxUnavailable, or a minAvailable of at least 1."
     },
     UnmanagedPods = "unmanaged-pods" Warning {
         means "Pods without a controller are covered. Under maxUnavailable or a percentage they count as healthy and \
-               not as expected; where there are no others, the budget allows nothing for ever."
+               not as expected; where there are no others, the budget never allows an eviction."
         such_as "A pod made by kubectl run carries the label that the budget selects."
-        cure "Let a controller make the pod, leave it out of the selector, or use an integer minAvailable."
+        cure "Let a controller make the pod, exclude the pod from the selector, or use an integer minAvailable."
     },
     UnhealthyNotEvictable = "unhealthy-not-evictable" Warning {
-        means "The policy IfHealthyBudget, which is the default, keeps broken pods in place while too few are \
+        means "The policy IfHealthyBudget, which is the default, refuses to evict broken pods while too few are \
                healthy. With AlwaysAllow they could be evicted at any time."
-        such_as "The only replica crashes, and no drain can move it."
+        such_as "The only replica crashes, and no drain can evict it."
         cure "Set unhealthyPodEvictionPolicy: AlwaysAllow."
     },
     HpaFloor = "hpa-floor" Warning {
-        means "An autoscaler may scale down to, or stands at, a count at which the rule allows nothing."
+        means "An autoscaler can scale down to, or has reached, a number of replicas at which the rule allows no eviction."
         such_as "minAvailable 2 with a HorizontalPodAutoscaler whose minReplicas is 2."
         cure "Raise minReplicas above what the budget needs, or use maxUnavailable."
     },
     OperatorOwned = "operator-owned" Info {
-        means "An operator makes this budget and moves it itself; changes made by hand are reverted."
+        means "An operator manages this budget and changes it itself; changes made by hand are reverted."
         such_as "CloudNativePG keeps its primary with a budget and moves the primary once the node is cordoned."
         cure "Use the operator's own way to drain a node."
     },
     NotJudged = "not-judged" Warning {
-        means "Something that the answer depends on could not be read, so it is not judged."
-        such_as "The user may not list Deployments, so nobody knows how many pods their budgets expect."
+        means "Something that the answer depends on could not be read, so it is not evaluated."
+        such_as "The user is not allowed to list Deployments, so the number of pods that their budgets expect is not known."
         cure "Ask for the right that is named among the gaps, or put the missing list into the file."
     },
     // Drains.
     DaemonSet = "daemonset" Info {
-        means "A DaemonSet's pod. Its controller ignores the cordon and would make it again at once, so drain leaves \
-               it alone, and refuses to begin without --ignore-daemonsets."
+        means "A DaemonSet's pod. Its controller ignores the cordon and would make it again at once, so drain ignores \
+               it, and refuses to begin without --ignore-daemonsets."
         such_as "The log collector that runs on every node."
         cure "Drain with --ignore-daemonsets."
     },
     Mirror = "mirror" Info {
-        means "The mirror of a static pod: the kubelet runs it from a file on the node, and drain leaves it alone."
+        means "The mirror of a static pod: the kubelet runs it from a file on the node, and drain ignores it."
         such_as "kube-apiserver on a control plane node."
         cure "Nothing is to be done."
     },
     Completed = "completed" Info {
-        means "The pod has ended: it goes without a budget's leave."
+        means "The pod has ended: it is evicted without using a budget."
         such_as "The pod of a Job that succeeded."
         cure "Nothing is to be done."
     },
@@ -175,40 +175,40 @@ codes! {
     Unmanaged = "unmanaged" Warning {
         means "The pod has no controller: nothing makes a new one. Drain refuses without --force."
         such_as "A debugging pod from kubectl run."
-        cure "Save what it holds, then drain with --force; what has to stay belongs into a Deployment."
+        cure "Save its data, then drain with --force; a pod that is needed belongs into a Deployment."
     },
     Orphaned = "orphaned" Warning {
-        means "The pod's controller is gone. Drain refuses without --force where it was a DaemonSet; a budget that \
+        means "The pod's controller does not exist any more. Drain refuses without --force where it was a DaemonSet; a budget that \
                counts by owners fails to sync."
-        such_as "A DaemonSet deleted with --cascade=orphan left its pods."
+        such_as "A DaemonSet was deleted with --cascade=orphan, and its pods still run."
         cure "Delete the pod, or drain with --force."
     },
     BudgetNever = "budget-never" Error {
-        means "A budget refuses the eviction (429) and always will as things are: the drain asks again every five \
-               seconds, without end."
+        means "A budget refuses the eviction (429), and always will with its present rule and pods: the drain retries \
+               every five seconds, without end."
         such_as "maxUnavailable 0, or minAvailable as high as the number of replicas."
         cure "Change the rule or the number of replicas first: kubectl pdb status NAME prints the command."
     },
     BudgetWaits = "budget-waits" Warning {
         means "A budget refuses the eviction (429) until pods are Ready."
-        such_as "One of three pods is still starting, and only one may be missing."
-        cure "Wait; the drain goes on by itself. If the pod does not become Ready, it has to be repaired."
+        such_as "1 of 3 pods is still starting, and only 1 can be unavailable."
+        cure "Wait; the drain continues by itself. If the pod does not become Ready, repair it."
     },
     BudgetShared = "budget-shared" Info {
         means "Earlier evictions of the same plan use the budget up; the next has to wait for the replacement."
-        such_as "Two of three pods are on the node, and one may be missing at a time."
+        such_as "Two of three pods are on the node, and 1 can be unavailable at a time."
         cure "Nothing is to be done where replacements become Ready; drain in the order of the plan to save the \
               waiting."
     },
     ReplacementUnschedulable = "replacement-unschedulable" Error {
-        means "The pod that replaces the evicted one fits on no other node, and stays Pending."
-        such_as "The node being drained is the only one of its zone, and topology spread asks for a pod in each."
-        cure "Add a node that takes it, uncordon one, or loosen the rule that is named."
+        means "The pod that replaces the evicted one cannot be scheduled on any other node: it will be Pending."
+        such_as "The node being drained is the only one of its zone, and a topology spread constraint requires a pod in each zone."
+        cure "Add a node on which it fits, uncordon a node, or loosen the rule that is named."
     },
     ReplacementPreempts = "replacement-preempts" Warning {
         means "The replacement fits only by preempting pods of lower priority."
         such_as "The other nodes are full of batch work."
-        cure "Accept that the named pods go, or add room first."
+        cure "Accept that the named pods are evicted, or add room first."
     },
     PinnedVolume = "pinned-volume" Error {
         means "The pod's volume exists on this node (or zone) only."
@@ -216,19 +216,19 @@ codes! {
         cure "Move the data first, or accept that the pod is down until the node is back."
     },
     PinnedNode = "pinned-node" Error {
-        means "The pod may run on this node only: its selector, affinity or name says so."
+        means "The pod can run on this node only: its nodeSelector, node affinity or nodeName says so."
         such_as "A nodeSelector on kubernetes.io/hostname."
         cure "Change the selector, or accept that the pod is down until the node is back."
     },
     Finalizer = "finalizer" Warning {
-        means "A finalizer holds the pod until somebody takes it off; the drain waits for that without end."
+        means "A finalizer keeps the pod from being deleted until somebody removes the finalizer; the drain waits for that without end."
         such_as "A finalizer whose controller was uninstalled."
-        cure "See that the finalizer's controller runs, or take the finalizer off."
+        cure "See that the finalizer's controller runs, or remove the finalizer."
     },
     LongGrace = "long-grace" Warning {
-        means "The pod may take long to end: its grace period is long."
+        means "The pod can need long to end: its grace period is long."
         such_as "terminationGracePeriodSeconds 3600 on a queue worker."
-        cure "Plan the time, or shorten it with --grace-period if the work may be lost."
+        cure "Plan the time, or shorten it with --grace-period if the pod's work is not needed."
     },
     StuckTerminating = "stuck-terminating" Error {
         means "The pod is being deleted, or would be, and does not end."
@@ -236,19 +236,19 @@ codes! {
         cure "Repair the node, or, once the machine is surely off, delete the pod with --grace-period=0 --force."
     },
     Webhook = "webhook" Warning {
-        means "An admission webhook sees the eviction or the deletion, and may deny it or fail."
+        means "An admission webhook sees the eviction or the deletion, and can deny it or fail."
         such_as "failurePolicy Fail, and the only pod of the webhook runs on the node that is drained."
         cure "Run the webhook elsewhere first, or exclude evictions from its rules."
     },
     Timeout = "timeout" Error {
-        means "The drain's own deadline (--timeout) passes before the pod is gone: kubectl ends in an error."
+        means "The drain's own deadline (--timeout) passes before the pod is deleted: kubectl ends in an error."
         such_as "--timeout=120s and a preStop hook that sleeps for ten minutes."
-        cure "Give the drain more time, or none to keep: without --timeout it waits without end."
+        cure "Give the drain more time; without --timeout it waits without end."
     },
     Quota = "quota" Error {
         means "A ResourceQuota refuses the pod."
         such_as "The namespace has used up its requests.cpu."
-        cure "Raise the quota, or lower what the pods ask for."
+        cure "Raise the quota, or lower the requests of the pods."
     },
     Ordered = "ordered" Info {
         means "The workload makes a new pod only after an older one has ended or is Ready."
@@ -268,14 +268,14 @@ codes! {
         cure "Raise terminationGracePeriodSeconds (and a NodePool's terminationGracePeriod) above the sum."
     },
     Downtime = "downtime" Warning {
-        means "All pods of the workload are on the nodes that are drained, and no budget protects them."
+        means "All pods of the workload are on the nodes that are drained, and no budget protects them: the workload is down for a while."
         such_as "A Deployment of one replica."
         cure "Run a second replica on another node, and give it a budget."
     },
     NodeUnreachable = "node-unreachable" Error {
         means "The node's kubelet does not answer, so a deletion there does not end."
         such_as "Ready is Unknown since the machine lost power."
-        cure "Repair the node, or take it away (kubectl delete node) once it is surely off."
+        cure "Repair the node, or remove it (kubectl delete node) once the machine is surely off."
     },
     ReplacementNeverReady = "replacement-never-ready" Error {
         means "Pods of this workload do not become Ready today, so waiting does not help."
@@ -288,8 +288,8 @@ codes! {
         cure "Wait for kubectl rollout status to end."
     },
     ReadinessGateAbsent = "readiness-gate-absent" Warning {
-        means "The namespace asks for load-balancer readiness gates and the pod has none: it may be called Ready \
-               before it gets traffic."
+        means "The namespace requests load-balancer readiness gates and the pod has none: it can be Ready \
+               before the load balancer sends it traffic."
         such_as "The pod is older than the label elbv2.k8s.aws/pod-readiness-gate-inject."
         cure "Restart the workload so that its pods get the gate."
     },
@@ -300,19 +300,19 @@ codes! {
     },
     IdentityAgent = "identity-agent" Warning {
         means "The pod's credentials come from an agent that the target node must run."
-        such_as "EKS Pod Identity, and the agent is not Ready on the nodes that are left."
-        cure "See that the agent's DaemonSet is Ready where the pod will go."
+        such_as "EKS Pod Identity, and the agent is not Ready on the other nodes."
+        cure "See that the agent's DaemonSet is Ready on the node of the new pod."
     },
     AutoscalerKeeps = "autoscaler-keeps" Info {
         means "An annotation keeps autoscalers from evicting the pod. It does not stop kubectl drain."
         such_as "karpenter.sh/do-not-disrupt: \"true\"."
-        cure "Ask whoever set it whether the pod may go."
+        cure "Ask whoever set it whether the pod can be evicted."
     },
     // Pending pods.
     Gated = "gated" Warning {
         means "Scheduling gates keep the scheduler from looking at the pod."
         such_as "A queue (Kueue) holds the pod until its turn comes."
-        cure "Ask the controller that the gate is named after; it takes the gate away."
+        cure "Ask the controller that the gate is named after; that controller removes the gate."
     },
     NoScheduler = "no-scheduler" Warning {
         means "Nothing has looked at the pod: no scheduler of its name seems to run."
@@ -372,13 +372,13 @@ codes! {
     },
     Insufficient = "insufficient" Error {
         means "No node has enough of a resource free."
-        such_as "The pod asks 2 cpu, and the nearest node has 1.4 free."
-        cure "Ask for less, free the room on the node that is named, or add a node."
+        such_as "The pod requests 2 CPU, and the nearest node has 1.4 CPU free."
+        cure "Lower the request, make room on the node that is named, or add a node."
     },
     LargerThanAnyNode = "larger-than-any-node" Error {
-        means "No node that the pod may use could hold it even when empty."
-        such_as "The pod asks 64Gi and the largest node has 32Gi."
-        cure "Ask for less, or add a node that is large enough."
+        means "No node that the pod is allowed to use could run it, even without any other pod."
+        such_as "The pod requests 64Gi of memory and the largest node has 32Gi."
+        cure "Lower the request, or add a node that is large enough."
     },
     TooManyPods = "too-many-pods" Error {
         means "The node's pod slots are used up."
@@ -386,14 +386,14 @@ codes! {
         cure "Add a node, or raise maxPods."
     },
     HostPort = "host-port" Error {
-        means "The port is taken on the node."
+        means "The host port is in use on the node."
         such_as "Two pods with hostPort 443."
         cure "Use a Service instead of the host's port, or spread the pods over more nodes."
     },
     ExtendedResource = "extended-resource" Error {
         means "A device or other extended resource is not free, or not there."
         such_as "nvidia.com/gpu: 2 where each node has one."
-        cure "Ask for less, wait for the pods that hold it, or add such a node."
+        cure "Lower the request, wait for the pods that use it to end, or add such a node."
     },
     ResourceClaim = "resource-claim" Error {
         means "A device claim is not met."
@@ -413,7 +413,7 @@ codes! {
     Taint = "taint" Error {
         means "The node has a taint that the pod does not tolerate."
         such_as "dedicated=gpu:NoSchedule."
-        cure "Add a toleration if the pod belongs there, or take the taint off."
+        cure "Add a toleration if the pod belongs there, or remove the taint."
     },
     NodeAffinity = "node-affinity" Error {
         means "The pod's node selector or affinity rules the node out."
@@ -423,12 +423,12 @@ codes! {
     NodeName = "node-name" Error {
         means "The pod names another node, or one that does not exist."
         such_as "spec.nodeName of a machine that was replaced."
-        cure "Leave spec.nodeName out, and use a node selector."
+        cure "Remove spec.nodeName, and use a node selector."
     },
     NodeFeature = "node-feature" Error {
         means "The node's kubelet does not declare a feature that the pod needs."
         such_as "A container's restart rule restarts all containers, and the node's kubelet is older than 1.36."
-        cure "Upgrade the node, or leave out of the pod what needs the feature."
+        cure "Upgrade the node, or remove from the pod what needs the feature."
     },
     NodeNotReady = "node-not-ready" Error {
         means "The node is not Ready or not reachable, and tainted for that."
@@ -436,22 +436,22 @@ codes! {
         cure "Repair the node."
     },
     PodAffinity = "pod-affinity" Error {
-        means "The pod must run beside others that do not run there."
+        means "The pod's podAffinity requires other pods there, which do not run there."
         such_as "It must share a zone with app=cache, which runs nowhere."
         cure "Start those pods, or make the affinity preferred instead of required."
     },
     PodAntiAffinity = "pod-anti-affinity" Error {
-        means "The pod may not run beside others that run there."
-        such_as "Three replicas, one a host, and two nodes."
+        means "The pod's podAntiAffinity does not allow pods that run there."
+        such_as "Three replicas, at most one on each node, and two nodes."
         cure "Add a node, or make the anti-affinity preferred instead of required."
     },
     ExistingAntiAffinity = "existing-anti-affinity" Error {
-        means "Pods that run there do not bear this pod beside them."
-        such_as "A database that wants no app=batch on its host."
+        means "The podAntiAffinity of pods that run there does not allow this pod."
+        such_as "A database whose podAntiAffinity does not allow app=batch on its node."
         cure "Change the labels or the rule of the pod that is named, or add a node."
     },
     TopologySpread = "topology-spread" Error {
-        means "The pod would make the spread over the domains too uneven."
+        means "The pod would break a topology spread constraint: the numbers of pods per domain would differ by more than maxSkew."
         such_as "maxSkew 1, and the zone with the fewest pods has no room."
         cure "Make room in that zone, set nodeTaintsPolicy: Honor, or whenUnsatisfiable: ScheduleAnyway."
     },
@@ -501,44 +501,44 @@ codes! {
         cure "Wait for the other pod to end, or use the strategy Recreate."
     },
     PolicyNever = "policy-never" Warning {
-        means "The pod's preemptionPolicy is Never: it waits and takes no room from others."
+        means "The pod's preemptionPolicy is Never: it waits and evicts no other pod."
         such_as "A PriorityClass with preemptionPolicy: Never."
         cure "Use a class that preempts, or make room."
     },
     NothingLower = "nothing-lower" Info {
-        means "Nothing of lower priority runs there, so preemption has nothing to take away."
+        means "Nothing of lower priority runs there, so preemption finds no pod to evict."
         such_as "All pods have priority 0."
         cure "Make room otherwise, or give the pod a PriorityClass."
     },
     NotHelpful = "not-helpful" Info {
-        means "Taking pods away would not help."
-        such_as "The node's taint keeps the pod away, however empty it is."
+        means "Evicting pods from the node would not help."
+        such_as "The pod does not tolerate the node's taint, however empty the node is."
         cure "See to the reason that is named for the node."
     },
     NominatedWaits = "nominated-waits" Info {
-        means "A node is held for the pod, which waits for its victims to end."
+        means "A node is nominated for the pod, which waits for its victims to end."
         such_as "A victim has a grace period of 30 s."
         cure "Wait."
     },
     VictimStuck = "victim-stuck" Error {
         means "A victim of preemption does not end."
-        such_as "A finalizer holds it."
+        such_as "A finalizer keeps it from being deleted."
         cure "Take care of the victim that is named."
     },
     NominationStale = "nomination-stale" Warning {
-        means "The node held for the pod cannot take it any more."
+        means "The nominated node cannot run the pod any more."
         such_as "It was cordoned after the nomination."
-        cure "The scheduler looks again by itself; see what keeps the pod from the other nodes."
+        cure "The scheduler looks again by itself; see what speaks against the other nodes."
     },
     RoomRetaken = "room-retaken" Warning {
-        means "Another pod took the room that preemption made."
+        means "Another pod uses the room that preemption made."
         such_as "A pod of another scheduler was put there."
-        cure "Run one scheduler a node, or make room again."
+        cure "Let only one scheduler use the node, or make room again."
     },
     CrossNode = "cross-node" Warning {
-        means "Only pods on other nodes stand in the way, and the scheduler does not remove those."
-        such_as "Anti-affinity over a zone: the pod it hates runs on the zone's other node."
-        cure "Delete or move that pod by hand."
+        means "Only pods on other nodes stand in the way, and the scheduler does not evict pods of other nodes."
+        such_as "podAntiAffinity over a zone: the pod that is not allowed runs on another node of the zone."
+        cure "Delete that pod by hand, so that it is replaced elsewhere."
     },
     PriorityOfOthers = "priority-of-others" Info {
         means "The room belongs to a nominated pod of equal or higher priority."
@@ -553,7 +553,7 @@ codes! {
     VictimCannotMove = "victim-cannot-move" Warning {
         means "A victim can run nowhere else."
         such_as "A DaemonSet's pod, or one with a local volume."
-        cure "Give the pod that is at stake a higher priority."
+        cure "Give the victim a higher priority."
     },
     SameOwner = "same-owner" Warning {
         means "The victims belong to the pod's own workload."
@@ -567,7 +567,7 @@ codes! {
     },
     LimitRange = "limit-range" Error {
         means "A LimitRange refuses the pod."
-        such_as "The container asks 4Gi where at most 2Gi may be asked for."
+        such_as "The container requests 4Gi where at most 2Gi is allowed."
         cure "Change the request, or the LimitRange."
     },
     PriorityClass = "priority-class" Error {
@@ -618,10 +618,10 @@ codes! {
     NamespaceTerminating = "namespace-terminating" Error {
         means "The namespace is being deleted, or does not exist: nothing new can be made in it."
         such_as "Somebody deleted the namespace, and a finalizer keeps it."
-        cure "Use another namespace, or make the namespace again once it is gone."
+        cure "Use another namespace, or make the namespace again once it is deleted."
     },
     ControllerForbidden = "controller-forbidden" Error {
-        means "The controller that makes the pods is not allowed to: its rights (RBAC) lack it."
+        means "The controller that makes the pods does not have the right (RBAC) to create them."
         such_as "The ClusterRole system:controller:replicaset-controller was changed, and lost create on pods."
         cure "Give the controller the right that the message names."
     },
@@ -648,7 +648,7 @@ codes! {
     },
     IndexFailed = "index-failed" Error {
         means "An index of an Indexed Job has failed for good (backoffLimitPerIndex): no more pods are made for it."
-        such_as "Index 3 failed more often than backoffLimitPerIndex allows; the others go on."
+        such_as "Index 3 failed more often than backoffLimitPerIndex allows; the others continue."
         cure "Read why the pods of that index failed; run what is missing in a new Job."
     },
     OverParallelism = "over-parallelism" Warning {
@@ -668,7 +668,7 @@ codes! {
     },
     VolumeAttach = "volume-attach" Error {
         means "A volume cannot be attached or mounted."
-        such_as "It is still attached to a node that is gone."
+        such_as "It is still attached to a node that does not exist any more."
         cure "Look at the VolumeAttachment and the CSI driver."
     },
     ConfigMissing = "config-missing" Error {
@@ -683,12 +683,12 @@ codes! {
     },
     KubeletReject = "kubelet-reject" Error {
         means "The node's kubelet rejected the pod."
-        such_as "OutOfcpu: something else took the room first."
-        cure "Delete it; its controller makes a new one."
+        such_as "OutOfcpu: another pod used the room first."
+        cure "Delete the pod; its controller makes a new pod."
     },
     Sandbox = "sandbox" Error {
         means "The pod's sandbox or network cannot be set up."
-        such_as "The CNI plugin has no addresses left."
+        such_as "The CNI plugin has no free addresses."
         cure "Look at the node's CNI plugin and container runtime."
     },
 }

@@ -1,7 +1,7 @@
 //! What is asked about.
 
 use super::item::Subject;
-use super::stage::is_pending;
+use super::stage::{is_pending, is_unready};
 use crate::snapshot::Snapshot;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::selector::LabelSelector;
@@ -48,6 +48,8 @@ pub struct Request {
     pub namespace: Option<String>,
     /// Only pods (and workloads) with such labels.
     pub selector: Option<LabelSelector>,
+    /// Pods that run and are not Ready, too.
+    pub not_ready: bool,
 }
 
 impl Request {
@@ -83,7 +85,8 @@ pub fn select(request: &Request, snapshot: &Snapshot) -> Result<Vec<Subject>, Ta
         // it.
         let under = |w: &Arc<Workload>| snapshot.controller_of(&w.meta).is_some_and(|o| &*o.kind == "Deployment");
         let makers = workloads.filter(|w| makes_pods(w) && !under(w)).cloned().map(Subject::Workload);
-        let pods = request.pods(snapshot).iter().filter(|p| is_pending(p) && request.takes_labels(&p.meta.labels));
+        let wanted = |p: &&Arc<Pod>| is_pending(p) || request.not_ready && is_unready(p);
+        let pods = request.pods(snapshot).iter().filter(|p| request.takes_labels(&p.meta.labels)).filter(wanted);
         return Ok(makers.chain(pods.cloned().map(Subject::Pod)).collect());
     }
     let mut subjects = Vec::new();

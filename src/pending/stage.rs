@@ -87,3 +87,8 @@ pub fn is_pending(pod: &Pod) -> bool {
         Phase::Running | Phase::Succeeded => false,
     }
 }
+
+/// Whether the pod runs, and is not Ready.
+pub fn is_unready(pod: &Pod) -> bool {
+    pod.status.phase == Phase::Running && !pod.is_ready() && !pod.is_terminating()
+}

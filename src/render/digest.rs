@@ -32,7 +32,7 @@ pub fn groups<T: Told>(groups: &[Group<'_, T>], source: &Source, screen: &Screen
         let lines = text.lines().count();
         if depth == Depth::Few && lines > left {
             let rest = &groups[at..];
-            let items: usize = rest.iter().map(|g| g.items.len()).sum();
+            let items: usize = rest.iter().map(Group::weight).sum();
             out.push_str(&format!("\nand {} ({}): {all}\n", count(rest.len(), "more cause"), count(items, T::KIND)));
             break;
         }
@@ -46,14 +46,15 @@ fn one<T: Told>(group: &Group<'_, T>, source: &Source, screen: &Screen, depth: D
     let width = screen.prose_width();
     let tone = Tone::of_verdict(group.verdict);
     let code = group.code.map_or_else(String::new, |code| format!(" ({code})"));
-    let mut out = format!("\n{}: {}{code}\n", paint(group.verdict, tone), count(group.items.len(), T::KIND));
+    let mut out = format!("\n{}: {}{code}\n", paint(group.verdict, tone), count(group.weight(), T::KIND));
     let named = match depth {
         Depth::Each => group.items.len(),
         Depth::Few => NAMED,
         Depth::FixOnly => 0,
     };
     for item in group.items.iter().take(named) {
-        let cause = item.leading().map_or_else(String::new, |f| format!(": {}", f.message));
+        let cause = item.cause();
+        let cause = if cause.is_empty() { cause } else { format!(": {cause}") };
         out.push_str(&format!("  {}\n", wrap(&safe(&format!("{}{cause}", item.path())), width, 4)));
     }
     let more = group.items.len().saturating_sub(named);

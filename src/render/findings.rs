@@ -5,6 +5,7 @@ use super::style::{Tone, paint, safe};
 use super::table::wrap;
 use crate::cure::Remedy;
 use crate::finding::Finding;
+use crate::report::digest;
 
 /// A finding in a paragraph: its code, and what was found.
 pub fn paragraph(finding: &Finding, screen: &Screen) -> String {
@@ -16,13 +17,7 @@ pub fn paragraph(finding: &Finding, screen: &Screen) -> String {
 /// The remedies of some findings, numbered; each with its commands, its risk, how it is taken back, and whether it was
 /// tried. `aim` says what they are for: `to unblock n1`.
 pub fn remedies<'a>(findings: impl IntoIterator<Item = &'a Finding>, aim: &str, screen: &Screen) -> String {
-    let mut told: Vec<&Remedy> = Vec::new();
-    for remedy in findings.into_iter().flat_map(|f| &f.remedies) {
-        let key = |r: &Remedy| r.commands().first().unwrap_or(&r.text).clone();
-        if !told.iter().any(|t| key(t) == key(remedy)) {
-            told.push(remedy);
-        }
-    }
+    let told = digest::remedies(findings);
     let heading = match told.len() {
         0 => return String::new(),
         1 => format!("{aim}:"),

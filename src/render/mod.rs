@@ -10,10 +10,11 @@ mod screen;
 pub mod status;
 pub mod style;
 pub mod table;
+pub mod template;
 
 use crate::error::{Failure, FailureKind, Result};
 use crate::report::Document;
-pub use format::Format;
+pub use format::{FORMATS, Format, Output};
 pub use screen::Screen;
 use serde::Serialize;
 
@@ -29,6 +30,20 @@ pub fn json<T: Serialize>(document: &T) -> Result<String> {
 pub fn yaml<T: Serialize>(document: &T) -> Result<String> {
     serde_saphyr::to_string(document)
         .map_err(|e| Failure::new(FailureKind::Internal, "the answer cannot be written as YAML").caused_by(e))
+}
+
+/// A document through the template of `-o`, where it has one.
+///
+/// # Errors
+/// A template that cannot be read.
+pub fn templated<T: Serialize>(document: &T, output: &Output, screen: &Screen) -> Result<String> {
+    let value = serde_json::to_value(document)
+        .map_err(|e| Failure::new(FailureKind::Internal, "the answer cannot be written as JSON").caused_by(e))?;
+    if output.format == Format::JsonPath {
+        return template::json_path(&value, &output.template);
+    }
+    let items = ["items", "nodes"].iter().find_map(|field| value.get(field)?.as_array());
+    template::custom_columns(items.map_or(&[][..], Vec::as_slice), &output.template, screen)
 }
 
 /// What could not be read, in a few lines; nothing where the answer is whole.

@@ -1,14 +1,18 @@
-//! `why-pending` as a table of all that is not running, or the whole story of one pod.
+//! `why-pending` as text: all that does not run by cause, or the whole story of each item that was named.
 
 use super::Screen;
+use super::digest::{self, Depth, count};
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
-use super::table::{Cell, Table, cut, wrap};
-use crate::finding::{Code, Finding, Severity};
-use crate::pending::facts::{count, some};
+use super::table::{Cell, Table, wrap};
+use crate::finding::Code;
+use crate::pending::facts::some;
 use crate::pending::item::Placement;
 use crate::pending::scheduling::Scheduling;
 use crate::pending::{Item, Stage, Subject, detail, recorded};
+use crate::report::Document;
+use crate::report::digest::{Told, problems};
+use crate::report::pending::{PendingItem, PendingReport, PendingRow};
 use crate::sched::preemption::PreemptionOutcome;
 use crate::sched::{ASSUMED, NodeId, Reason, State, Status};
 use crate::snapshot::age::{age, duration_words};
@@ -19,25 +23,32 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// One row for pods of one owner with one cause.
-    Table {
+    Many {
         /// Whether the namespace is a column.
         all_namespaces: bool,
+        /// Whether each row is shown, however many there are.
+        every_row: bool,
     },
     /// Each item with its whole story.
     Detail,
 }
 
+/// More rows than this are told by their causes only.
+const TABLE: usize = 20;
+
 /// The answer as text.
-pub fn text(items: &[Item], findings: &[Finding], state: &State, screen: &Screen, view: View) -> String {
-    match view {
-        View::Table { all_namespaces } => table(items, findings, state, screen, all_namespaces),
-        View::Detail if items.is_empty() => "Nothing of what was asked about is waiting.\n".to_owned(),
+pub fn text(document: &Document<PendingReport>, items: &[Item], state: &State, screen: &Screen, view: View) -> String {
+    let mut out = match view {
+        View::Many { all_namespaces, every_row } => many(document, items, state, screen, all_namespaces, every_row),
         View::Detail => {
-            let stories = items.iter().map(|i| story(i, state, screen)).collect::<Vec<_>>().join("\n");
+            let said = items.iter().zip(&document.body.items);
+            let stories = said.map(|(i, says)| story(i, says, state, screen)).collect::<Vec<_>>().join("\n");
             let judged = items.iter().any(|i| i.scheduling.is_some());
             if judged { format!("{stories}\n{}\n", wrap(ASSUMED, screen.prose_width(), 0)) } else { stories }
         }
-    }
+    };
+    out.push_str(&super::gaps(document, screen));
+    out
 }
 
 /// Whether the scheduler has long refused a pod that fits.
@@ -47,226 +58,232 @@ fn contradicts(item: &Item, state: &State) -> bool {
     fits && matches!(&item.subject, Subject::Pod(p) if long(p))
 }
 
-/// Pods of one owner that wait for the same thing.
-struct Row<'a> {
-    items: Vec<&'a Item>,
-    owner: String,
-    why: String,
-}
-
-/// Things that wait for one cause together: the same owner, stage and scheduler's words.
-fn rows<'a>(items: &'a [Item]) -> Vec<Row<'a>> {
-    let mut rows: Vec<(String, Row<'a>)> = Vec::new();
-    for item in items {
-        let meta = item.subject.meta();
-        let owner = item.owner.as_ref().map(|w| format!("{}/{}", w.kind.to_lowercase(), w.meta.name));
-        let message = item.scheduling.as_ref().map_or("", |s| &s.message);
-        let codes: Vec<&str> = item.findings.iter().map(|f| f.code.as_str()).collect();
-        let alone = owner.is_none() || matches!(item.subject, Subject::Workload(_));
-        let own = if alone { &*meta.name } else { "" };
-        let key = format!("{}|{owner:?}|{own}|{}|{message}|{codes:?}", meta.ns(), item.stage.as_str());
-        match rows.iter_mut().find(|(k, _)| *k == key) {
-            Some((_, row)) => row.items.push(item),
-            None => {
-                let name = match &item.subject {
-                    Subject::Workload(w) => format!("{}/{}", w.kind.to_lowercase(), w.meta.name),
-                    Subject::Pod(p) => owner.unwrap_or_else(|| format!("pod/{}", p.meta.name)),
-                };
-                rows.push((key, Row { items: vec![item], owner: name, why: headline(item) }));
-            }
+fn many(
+    document: &Document<PendingReport>,
+    items: &[Item],
+    state: &State,
+    screen: &Screen,
+    all_namespaces: bool,
+    every_row: bool,
+) -> String {
+    let report = &document.body;
+    if report.items.is_empty() {
+        return String::new();
+    }
+    let rows = report.rows();
+    let whole = table(&rows, screen, all_namespaces, true);
+    if screen.no_headers {
+        return whole.render(screen);
+    }
+    let mut out = format!("{}\n", wrap(&summary(&report.items), screen.prose_width(), 0));
+    let (shown, causes_fit) = (every_row || screen.wide() || rows.len() <= TABLE, whole.fits(screen));
+    if shown {
+        let table = if causes_fit || screen.wide() { whole } else { table(&rows, screen, all_namespaces, false) };
+        out.push_str(&format!("\n{}", table.render(screen)));
+    }
+    let mut words = vec!["why-pending".to_owned()];
+    match report.items.first() {
+        Some(item) if !all_namespaces => words.extend(["-n".to_owned(), item.namespace.clone()]),
+        _ => words.push("-A".to_owned()),
+    }
+    words.push("--all".to_owned());
+    let all = digest::again(&document.source, &words);
+    if !screen.wide() {
+        let depth = match (shown, causes_fit) {
+            (true, true) => Depth::FixOnly,
+            (true, false) if rows.len() <= TABLE => Depth::Each,
+            _ => Depth::Few,
+        };
+        out.push_str(&digest::groups(&problems(&rows), &document.source, screen, depth, &all));
+        if !shown {
+            out.push_str(&format!("\nevery owner: {}\n", safe(&all)));
         }
     }
-    rows.into_iter().map(|(_, r)| r).collect()
+    if items.iter().any(|i| contradicts(i, state)) {
+        let text =
+            format!("{ASSUMED} A pod that fits here and stays Pending for 5 minutes meets an exception of these.");
+        out.push_str(&format!("\n{}\n", wrap(&text, screen.prose_width(), 0)));
+    }
+    out
 }
 
-fn table(items: &[Item], findings: &[Finding], state: &State, screen: &Screen, all_namespaces: bool) -> String {
-    if items.is_empty() {
-        return "Every pod is running or has ended.\n".to_owned();
-    }
-    let rows = rows(items);
-    let mut headers = vec!["OWNER", "PODS", "STAGE", "AGE", "WHY"];
+/// A row for each item, comma-separated.
+pub fn csv(report: &PendingReport) -> String {
+    const HEADERS: &[&str] =
+        &["kind", "namespace", "name", "owner", "stage", "pods", "age_seconds", "priority", "code", "why"];
+    let row = |i: &PendingItem| {
+        vec![
+            i.kind.clone(),
+            i.namespace.clone(),
+            i.name.clone(),
+            i.owner.clone().unwrap_or_default(),
+            i.stage.to_owned(),
+            i.pods().to_string(),
+            i.age_seconds.map(|s| s.to_string()).unwrap_or_default(),
+            i.priority.to_string(),
+            i.leading().map(|f| f.code.to_string()).unwrap_or_default(),
+            i.cause(),
+        ]
+    };
+    super::template::csv(HEADERS, report.items.iter().map(row))
+}
+
+fn table(rows: &[PendingRow<'_>], screen: &Screen, all_namespaces: bool, causes: bool) -> Table {
+    let mut headers = vec!["OWNER", "PODS", "STAGE", "AGE"];
     if all_namespaces {
         headers.insert(0, "NAMESPACE");
     }
     if screen.wide() {
-        headers.splice(headers.len() - 1..headers.len() - 1, ["PRIORITY", "PREEMPTION", "EXAMPLE"]);
+        headers.extend(["PRIORITY", "PREEMPTION", "EXAMPLE"]);
+    }
+    if causes {
+        headers.push("WHY");
     }
     let mut table = Table::new(headers);
-    for row in &rows {
-        let Some(first) = row.items.first() else { continue };
-        let meta = first.subject.meta();
+    for row in rows {
+        let first = row.first();
         let mut cells: Vec<Cell> = Vec::new();
         if all_namespaces {
-            cells.push(meta.ns().into());
+            cells.push(first.namespace.clone().into());
         }
-        let pods = if first.missing > 0 { first.missing } else { row.items.len() };
+        let oldest = row.items.iter().filter_map(|i| i.age_seconds).max();
         cells.extend([
-            row.owner.clone().into(),
-            pods.to_string().into(),
-            Cell::toned(first.stage.as_str(), tone(first)),
-            oldest(row, state).into(),
+            first.owner_path().into(),
+            row.weight().to_string().into(),
+            Cell::toned(first.stage, if first.stuck { Tone::Bad } else { Tone::Waiting }),
+            oldest.map(|s| duration_words(s).replace(' ', "")).unwrap_or_default().into(),
         ]);
         if screen.wide() {
-            let priority = match &first.subject {
-                Subject::Pod(p) => p.priority().to_string(),
-                Subject::Workload(_) => String::new(),
-            };
-            cells.extend([priority.into(), preemption_word(first, state).into(), (&*meta.name).into()]);
+            let priority = if first.kind == "Pod" { first.priority.to_string() } else { String::new() };
+            cells.extend([priority.into(), preemption_word(first).into(), first.name.clone().into()]);
         }
-        cells.push(row.why.clone().into());
+        if causes {
+            cells.push(first.cause().into());
+        }
         table.row(cells);
     }
-    let mut out = table.render(screen);
-    if !screen.no_headers {
-        out.push_str(&summary(items, &rows, screen));
-        for f in findings {
-            out.push_str(&format!("{}\n", wrap(&format!("{}.", safe(&f.message)), screen.prose_width(), 0)));
-        }
-        if items.iter().any(|i| contradicts(i, state)) {
-            let text = format!("{ASSUMED} A pod that fits here and stays Pending for 5 minutes meets one of them.");
-            out.push_str(&format!("{}\n", wrap(&text, screen.prose_width(), 0)));
-        }
-    }
-    out
+    table
 }
 
-fn oldest(row: &Row<'_>, state: &State) -> String {
-    let first = row.items.iter().filter_map(|i| i.subject.meta().creation_timestamp).min();
-    first.map(|t| age(t, state.snapshot().now)).unwrap_or_default()
-}
-
-fn tone(item: &Item) -> Tone {
-    if item.is_stuck() { Tone::Bad } else { Tone::Waiting }
-}
-
-fn preemption_word(item: &Item, state: &State) -> String {
-    let Some(s) = &item.scheduling else { return String::new() };
-    match (&s.preemption.chosen, s.preemption.outcome) {
-        (Some(c), _) => {
-            let node = state.node(c.node).map(|n| n.name().to_string()).unwrap_or_default();
-            format!("{node}, {}", count(c.victims.len(), "victim"))
-        }
-        (None, PreemptionOutcome::NotTried) => String::new(),
-        (None, PreemptionOutcome::NotEligible) => "not now".to_owned(),
-        (None, _) => "no help".to_owned(),
+fn preemption_word(item: &PendingItem) -> String {
+    match &item.preemption {
+        None => String::new(),
+        Some(p) => match &p.node {
+            Some(node) => format!("{node}, evicts {}", count(p.victims.len(), "pod")),
+            None if p.message.is_empty() => String::new(),
+            None => "no help".to_owned(),
+        },
     }
 }
 
-fn summary(items: &[Item], rows: &[Row<'_>], screen: &Screen) -> String {
-    let of = |stage: Stage| items.iter().filter(|i| i.stage == stage).map(|i| i.missing.max(1)).sum::<usize>();
-    let stages = [Stage::NotCreated, Stage::Gated, Stage::Unscheduled, Stage::Nominated, Stage::Bound, Stage::Unknown];
-    let said: Vec<String> =
-        stages.iter().filter(|s| of(**s) > 0).map(|s| format!("{} {}", of(*s), s.as_str())).collect();
-    let total: usize = stages.iter().map(|s| of(*s)).sum();
-    let text = format!("{} not running: {}.", count(total, "pod"), said.join(", "));
-    let example = rows.first().and_then(|r| r.items.first()).map(|i| {
-        let meta = i.subject.meta();
-        let name = match &i.subject {
-            Subject::Pod(_) => meta.name.to_string(),
-            Subject::Workload(w) => format!("{}/{}", w.kind.to_lowercase(), meta.name),
-        };
-        format!("More about one: kubectl pdb why-pending {} -n {}\n", safe(&name), safe(meta.ns()))
-    });
-    format!("\n{}\n{}", wrap(&text, screen.prose_width(), 0), example.unwrap_or_default())
+/// `14 pods are not running: 6 not-created, 8 unscheduled.`
+pub fn summary(items: &[PendingItem]) -> String {
+    const STAGES: [&str; 6] = ["not-created", "gated", "unscheduled", "nominated", "bound", "unknown"];
+    let of = |stage: &str| items.iter().filter(|i| i.stage == stage).map(PendingItem::pods).sum::<usize>();
+    let said: Vec<String> = STAGES.iter().filter(|s| of(s) > 0).map(|s| format!("{} {s}", of(s))).collect();
+    let total: usize = STAGES.iter().map(|s| of(s)).sum();
+    let are = if total == 1 { "is" } else { "are" };
+    format!("{} {are} not running or not Ready: {}.", count(total, "pod"), said.join(", "))
 }
 
-/// The cause in one line.
-fn headline(item: &Item) -> String {
-    let rank = |f: &&Finding| match (f.severity, f.code) {
-        (_, Code::StaleCondition) => 9,
-        (Severity::Error, _) => 0,
-        (Severity::Warning, _) => 1,
-        (Severity::Info, Code::FitsNow | Code::NominatedWaits | Code::OtherScheduler) => 0,
-        (Severity::Info, _) => 3,
-    };
-    match item.findings.iter().min_by_key(rank) {
-        Some(f) => f.message.clone(),
-        None if item.stage == Stage::Bound => "it is starting".to_owned(),
-        None if item.stage == Stage::NotCreated => "no cause is seen".to_owned(),
-        None => "-".to_owned(),
-    }
-}
-
-/// The whole story of one item.
-fn story(item: &Item, state: &State, screen: &Screen) -> String {
+/// The whole story of one item: the cause, what to do, what speaks against each node, the scheduler's own words.
+fn story(item: &Item, says: &PendingItem, state: &State, screen: &Screen) -> String {
     let width = screen.prose_width();
-    let mut out = format!("{}\n", paint(&wrap(&safe(&first_line(item, state)), width, 0), Tone::Strong));
+    let mut out = format!("{}\n", paint(&wrap(&safe(&first_line(item, says, state)), width, 0), Tone::Strong));
+    let led = says.leading();
+    if let Some(finding) = led.filter(|f| f.code != Code::StaleCondition && needs_cause(item)) {
+        out.push_str(&format!("  {}\n", wrap(&safe(&finding.message), width, 2)));
+    }
     if let Some(p) = &item.placement {
         out.push_str(&format!("{}\n", wrap(&safe(&placed(p)), width, 0)));
-        if let Some(s) = &item.scheduling {
-            out.push_str(&nodes(&s.pod, s, state, screen));
-        }
-    } else if let Subject::Pod(pod) = &item.subject {
-        out.push_str(&format!("{}\n", wrap(&safe(&demands(item, pod)), width, 0)));
-        if let Some(s) = &item.scheduling {
-            out.push_str(&nodes(pod, s, state, screen));
-        }
+    } else if let Some(next) = says.state.as_ref().and_then(|s| s.next.as_ref()) {
+        out.push_str(&format!("  next: {}\n", safe(next)));
     }
-    let findings: Vec<&Finding> = item.findings.iter().filter(|f| f.code != Code::StaleCondition).collect();
-    if !findings.is_empty() {
-        out.push('\n');
-        findings.iter().for_each(|f| out.push_str(&paragraph(f, screen)));
+    let fixes = remedies(says.findings.iter(), "to let the pod run", screen);
+    if !fixes.is_empty() {
+        out.push_str(&format!("\n{fixes}"));
     }
-    let cures = remedies(item.findings.iter(), "to let the pod run", screen);
-    if !cures.is_empty() {
-        out.push_str(&format!("\n{cures}"));
+    if let (Subject::Pod(pod), None) = (&item.subject, &item.placement) {
+        out.push_str(&format!("\n{}\n", wrap(&safe(&demands(says, pod)), width, 2)));
+    }
+    if let Some(s) = &item.scheduling {
+        out.push_str(&nodes(&s.pod, s, state, screen));
+    }
+    let others = says.findings.iter().filter(|f| f.code != Code::StaleCondition && Some(*f) != led);
+    let others: String = others.map(|f| paragraph(f, screen)).collect();
+    if !others.is_empty() {
+        out.push_str(&format!("\n{others}"));
     }
     out.push_str(&said(item, state, screen));
+    if let Some(finding) = led {
+        out.push_str(&format!("\nmore: kubectl pdb explain {}\n", finding.code));
+    }
     out
+}
+
+/// Whether the first line leaves the cause to the line below it.
+fn needs_cause(item: &Item) -> bool {
+    item.placement.is_none() && item.scheduling.as_ref().is_some_and(|s| s.fits.is_empty())
 }
 
 /// The whole answer in one sentence.
-fn first_line(item: &Item, state: &State) -> String {
+fn first_line(item: &Item, says: &PendingItem, state: &State) -> String {
     let meta = item.subject.meta();
-    let since = meta.creation_timestamp.map(|t| format!(" ({})", age(t, state.snapshot().now))).unwrap_or_default();
+    let age = meta.creation_timestamp.map(|t| age(t, state.snapshot().now).replace(' ', ""));
+    let since = age.map_or_else(String::new, |age| format!(" for {age}"));
     let path = meta.path();
     let name = |id: NodeId| state.node(id).map(|n| n.name().to_string()).unwrap_or_default();
+    let cause = says.cause();
+    let cause = cause.trim_end_matches('.');
     if let Some(p) = &item.placement {
         let what = format!("{} {path}", item.subject.kind());
         return match p.wanted - p.placed {
             0 => format!("{what}: all {} would fit.", count(p.wanted, "pod")),
-            _ => format!("{what}: {} of {} would fit; the next does not: {}", p.placed, p.wanted, headline(item)),
+            _ => format!("{what}: {} of {} would fit; the next does not: {cause}.", p.placed, p.wanted),
         };
     }
+    let pending = format!("{path}: Pending{since}");
     match (&item.subject, item.stage, &item.scheduling) {
-        (Subject::Workload(w), ..) => {
-            format!("{} {path} lacks {}: {}", w.kind, count(item.missing, "pod"), headline(item))
-        }
-        (_, Stage::Gated, _) => format!("{path}: {}{since}.", headline(item)),
-        (_, Stage::Bound, _) => format!("{path} has its node and has not started{since}: {}", headline(item)),
-        (_, _, None) => format!("{path} has no node{since}: {}", headline(item)),
+        (Subject::Workload(w), ..) if item.missing == 0 => format!("{} {path}: {cause}.", w.kind),
+        (Subject::Workload(w), ..) => format!("{} {path} lacks {}: {cause}.", w.kind, count(item.missing, "pod")),
+        (_, Stage::Bound, _) => match (&says.state, says.leading()) {
+            (Some(_), Some(_)) => format!("{path} has its node and has not started{since}: {cause}."),
+            (Some(state), None) => format!("{path} {}.", state.text),
+            (None, _) => format!("{path}: {cause}."),
+        },
+        (_, Stage::Gated, _) | (_, _, None) => format!("{pending}: {cause}."),
         (_, _, Some(s)) if !s.fits.is_empty() => {
-            format!("{path} fits now{since}: {} would take it.", some(s.fits.iter().map(|id| name(*id))))
+            let nodes = some(s.fits.iter().map(|id| name(*id)));
+            format!("{pending}: fits now on {nodes}; the scheduler has not tried again yet.")
         }
         (_, _, Some(s)) => match (&s.preemption.chosen, s.preemption.outcome) {
             (Some(c), _) => {
                 let victims = some(c.victims.iter().map(|v| v.pod.meta.path()));
-                format!(
-                    "{path}: no node takes it{since}; preemption would make room on {} by taking {victims}.",
-                    name(c.node)
-                )
+                format!("{pending}: the scheduler will evict {victims} from {} to make room.", name(c.node))
             }
             (None, PreemptionOutcome::NotEligible) => {
-                format!("{path}: no node takes it{since}, and it does not preempt now.")
+                format!("{pending}: no node can run it, and the scheduler does not evict other pods for it now.")
             }
-            (None, PreemptionOutcome::NotTried) => format!("{path}: refused before any node is looked at{since}."),
-            (None, _) => format!("{path}: no node takes it{since}, and preemption cannot help."),
+            (None, PreemptionOutcome::NotTried) => format!("{pending}: refused before any node was looked at."),
+            (None, _) => {
+                format!("{pending}: no node can run it, and evicting pods of lower priority would not help.")
+            }
         },
     }
 }
 
 fn placed(p: &Placement) -> String {
     if p.nodes.is_empty() {
-        return "None of them finds a node.".to_owned();
+        return "No node can run any of the pods.".to_owned();
     }
     let each = p.nodes.iter().map(|(name, n)| if *n == 1 { name.to_string() } else { format!("{n} on {name}") });
     format!("Likely nodes: {}.", some(each))
 }
 
-fn demands(item: &Item, pod: &Pod) -> String {
-    let asks = if item.asks.is_empty() { "nothing in particular".to_owned() } else { item.asks.join(", ") };
-    let owner = item.owner.as_ref().map(|w| format!(" It belongs to {} {}.", w.kind, w.meta.name));
-    format!("It asks {asks}; priority {}.{}", pod.priority(), owner.unwrap_or_default())
+fn demands(says: &PendingItem, pod: &Pod) -> String {
+    let asks = if says.asks.is_empty() { "no requests, no rules".to_owned() } else { says.asks.join(", ") };
+    let owner = says.owner.as_ref().map(|w| format!("; owner {w}")).unwrap_or_default();
+    format!("  pod: {asks}; priority {}{owner}", pod.priority())
 }
 
 /// A row of the table of nodes: what speaks against them, and what preemption would do there.
@@ -291,8 +308,7 @@ fn nodes(pod: &Arc<Pod>, s: &Scheduling, state: &State, screen: &Screen) -> Stri
     }
     rows.sort_by_key(|(_, _, ids)| ids.first().copied());
     let cut_off = rows.len().saturating_sub(MOST_ROWS);
-    let mut table = Table::new(["NODE", "WHY NOT", "PREEMPTION"]).indented(2);
-    let room = screen.width.map(|w| w.saturating_sub(48).max(30));
+    let mut table = Table::new(["NODE", "PREEMPTION", "WHY NOT"]).indented(2).last_below();
     for (why, how, ids) in rows.iter().take(MOST_ROWS) {
         let names = ids.iter().filter_map(|id| state.node(*id)).map(|n| n.name().clone());
         let names = if ids.len() > 2 && !screen.wide() {
@@ -301,10 +317,9 @@ fn nodes(pod: &Arc<Pod>, s: &Scheduling, state: &State, screen: &Screen) -> Stri
         } else {
             names.map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
         };
-        let why = room.map_or_else(|| why.clone(), |r| cut(why, r));
-        table.row([names.into(), why.into(), how.clone().into()]);
+        table.row([names.into(), how.clone().into(), why.clone().into()]);
     }
-    let more = if cut_off > 0 { format!("  … {cut_off} more rows: -o json has every node\n") } else { String::new() };
+    let more = if cut_off > 0 { format!("  and {cut_off} more rows: -o json has every node\n") } else { String::new() };
     format!("\n{}{more}", table.render(screen))
 }
 
@@ -333,16 +348,16 @@ fn why_not(refusals: &[Status], pod: &Arc<Pod>, id: NodeId, state: &State, amoun
 fn short(r: &Reason) -> String {
     match r {
         Reason::Unschedulable => "cordoned".to_owned(),
-        Reason::NodeAffinity => "selector or affinity".to_owned(),
-        Reason::Spread => "would make the spread too uneven".to_owned(),
-        Reason::SpreadLabel => "lacks the label of the spread".to_owned(),
-        Reason::PodAffinity => "not beside the pods it wants".to_owned(),
-        Reason::PodAntiAffinity => "beside pods it avoids".to_owned(),
-        Reason::ExistingAntiAffinity => "beside pods that avoid it".to_owned(),
-        Reason::VolumeNodeAffinity => "its volume is elsewhere".to_owned(),
+        Reason::NodeAffinity => "nodeSelector or nodeAffinity does not match".to_owned(),
+        Reason::Spread => "topologySpreadConstraints: skew too large".to_owned(),
+        Reason::SpreadLabel => "topologySpreadConstraints: the node lacks the label".to_owned(),
+        Reason::PodAffinity => "podAffinity: no matching pod there".to_owned(),
+        Reason::PodAntiAffinity => "podAntiAffinity: a matching pod runs there".to_owned(),
+        Reason::ExistingAntiAffinity => "podAntiAffinity of a pod that runs there".to_owned(),
+        Reason::VolumeNodeAffinity => "the volume cannot be reached from there".to_owned(),
         Reason::NoVolumeToBind => "no volume to bind".to_owned(),
         Reason::Words(w) if w.starts_with("node(s) didn't satisfy plugin") => {
-            "left out: bound to another node".to_owned()
+            "not looked at: the pod is tied to another node".to_owned()
         }
         other => other.text().trim_start_matches("node(s) ").to_owned(),
     }
@@ -352,14 +367,14 @@ fn short(r: &Reason) -> String {
 fn at_node(s: &Scheduling, id: NodeId) -> String {
     let p = &s.preemption;
     if let Some(c) = p.candidates.iter().find(|c| c.node == id) {
-        let chosen = if p.chosen.as_ref().is_some_and(|x| x.node == id) { "chosen: " } else { "could " };
+        let chosen = if p.chosen.as_ref().is_some_and(|x| x.node == id) { "will" } else { "could" };
         let names = some(c.victims.iter().map(|v| v.pod.meta.name.clone()));
-        let violates = if c.violations > 0 { format!(" ({} against a budget)", c.violations) } else { String::new() };
-        return format!("{chosen}take {names}{violates}");
+        let violates = if c.violations > 0 { format!(" ({} against its budget)", c.violations) } else { String::new() };
+        return format!("{chosen} evict {names}{violates}");
     }
     match (p.outcome, p.failure(id)) {
         (PreemptionOutcome::NotTried | PreemptionOutcome::NotEligible, _) => "not tried".to_owned(),
-        (_, Some(f)) if f.reasons.contains(&Reason::NoVictims) => "nothing of lower priority there".to_owned(),
+        (_, Some(f)) if f.reasons.contains(&Reason::NoVictims) => "no pod of lower priority".to_owned(),
         (_, Some(f)) => format!("not enough: {}", f.reasons.first().map(short).unwrap_or_default()),
         (PreemptionOutcome::Found, None) if looked_at(s, id) => "not looked at".to_owned(),
         (_, None) => "cannot help".to_owned(),
@@ -386,7 +401,7 @@ fn said(item: &Item, state: &State, screen: &Screen) -> String {
         let ago = c.since.map(|t| state.snapshot().now.duration_since(t).as_secs());
         let ago = ago.map(|s| format!(" {} ago", duration_words(s.max(0)))).unwrap_or_default();
         if &*c.message == now {
-            out.push_str(&format!("It wrote the same{ago}.\n"));
+            out.push_str(&format!("kube-scheduler wrote these words{ago}.\n"));
         } else {
             out.push_str(&format!("\nrecorded{ago}\n  {}\n", wrap(&safe(&c.message), width, 2)));
         }
@@ -405,7 +420,7 @@ mod tests {
     #[test]
     fn what_is_assumed_is_said_once_and_where_it_matters() {
         // Two pods fit on the node, and the scheduler refused them some minutes ago; or a taint keeps them away.
-        let table = View::Table { all_namespaces: false };
+        let table = View::Many { all_namespaces: false, every_row: false };
         for (minutes, taints, view, said) in [
             (6, json!([]), table, 1),
             (4, json!([]), table, 0),
@@ -418,10 +433,12 @@ mod tests {
             let p = |name: &str| pod(name, json!({"status": {"conditions": [condition]}}));
             let snapshot = cluster(&[node("n", json!({"spec": {"taints": taints}})), p("a"), p("b")]);
             let state = State::new(&snapshot);
-            let request = Request { targets: Vec::new(), namespace: Some("a".to_owned()), selector: None };
+            let request = Request { namespace: Some("a".to_owned()), ..Request::default() };
             let items = crate::pending::pending(&request, &snapshot, &state).unwrap().items;
             let screen = Screen { format: Format::Text, width: None, no_headers: false };
-            let text = text(&items, &[], &state, &screen, view);
+            let report = PendingReport::new(&items, &state, true);
+            let document = Document::new("PendingReport", &snapshot, &[], snapshot.now, ()).with(report);
+            let text = text(&document, &items, &state, &screen, view);
             let title = format!("{minutes} min, {taints}, {view:?}: {text}");
             assert_eq!(text.matches("Assumed:").count(), said, "{title}");
         }

@@ -1,222 +1,298 @@
-//! `drain-plan` as text: every node in a row, or one node in detail.
+//! `drain-plan` as text: many nodes by what blocks them, or each of those that were named.
 
 use super::Screen;
+use super::digest::{self, again, count};
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
-use crate::drain::note::{Drainability, Note};
-use crate::drain::outcome::{Action, Outcome, PodPlan, Replacement, Verdict};
-use crate::drain::{NodePlan, Plan};
-use crate::finding::{Code, Finding, Severity};
+use crate::drain::outcome::{Action, Outcome, Verdict};
+use crate::finding::{Code, Finding};
 use crate::lists::some;
 use crate::report::Document;
+use crate::report::digest::{Told, problems, verdicts};
+use crate::report::plan::{Blocker, DrainPlan, NodeReport, PodReport, ReplacementReport};
+use crate::snapshot::Str;
 use crate::snapshot::age::duration_words;
 
-/// Pods of the same fate are named up to this number, and counted beyond.
+/// Pods with the same outcome are named up to this number, and counted beyond.
 const NAMED: usize = 3;
+/// More nodes than this are told by what blocks them only.
+const TABLE: usize = 20;
+/// So many blockers and rounds are told of many nodes.
+const MOST: usize = 6;
 
-/// The answer as text: details of the nodes that were named, and a table where there are several.
-pub fn text(plan: &Plan, document: &Document<()>, screen: &Screen, each_alone: bool) -> String {
+/// The answer as text. `every_row`: whether each node has a row, however many there are.
+pub fn text(document: &Document<DrainPlan>, screen: &Screen, every_row: bool) -> String {
+    let plan = &document.body;
+    if screen.no_headers && (plan.each_alone || plan.nodes.len() > 1) {
+        return table(plan, screen, true).render(screen);
+    }
     let mut out = String::new();
-    let several = plan.nodes.len() > 1;
-    if several || each_alone {
-        out.push_str(&table(plan, screen, each_alone));
+    if plan.each_alone {
+        out.push_str(&preflight(document, screen, every_row));
+    } else if plan.nodes.len() > 1 {
+        out.push_str(&several(document, screen, every_row));
+    } else {
+        out.push_str(&plan.nodes.iter().map(|n| detail(n, screen)).collect::<String>());
     }
-    if !each_alone {
-        for node in &plan.nodes {
-            if !out.is_empty() {
-                out.push('\n');
-            }
-            out.push_str(&detail(node, screen));
-        }
-    }
-    if several && !screen.no_headers {
+    if !document.findings.is_empty() {
         out.push('\n');
-        out.push_str(&order(plan, screen));
-    }
-    for finding in &document.findings {
-        out.push_str(&paragraph(finding, screen));
+        document.findings.iter().for_each(|f| out.push_str(&paragraph(f, screen)));
     }
     out.push_str(&super::gaps(document, screen));
     out
 }
 
-fn table(plan: &Plan, screen: &Screen, each_alone: bool) -> String {
-    let mut headers = vec!["NODE", "VERDICT", "ROUND", "PODS", "WAITS", "NEVER", "WHY"];
-    if !each_alone {
+/// Every node alone: what blocks, then the rounds.
+fn preflight(document: &Document<DrainPlan>, screen: &Screen, every_row: bool) -> String {
+    let plan = &document.body;
+    let mut out = format!("{}\n", wrap(&summary(&plan.nodes), screen.prose_width(), 0));
+    let rows = every_row || screen.wide() || plan.nodes.len() <= TABLE;
+    if rows {
+        let whole = table(plan, screen, true);
+        let table = if whole.fits(screen) || screen.wide() { whole } else { table(plan, screen, false) };
+        out.push_str(&format!("\n{}", table.render(screen)));
+    }
+    let blockers = plan.blockers();
+    for blocker in blockers.iter().take(MOST) {
+        out.push_str(&blocked_by(blocker, document, screen));
+    }
+    let all = again(&document.source, &["drain-plan".to_owned(), "--all".to_owned()]);
+    if blockers.len() > MOST {
+        out.push_str(&format!("\nand {}: {all}\n", count(blockers.len() - MOST, "more cause")));
+    }
+    let others: Vec<_> = problems(&plan.nodes).into_iter().filter(|g| g.verdict != "blocked").collect();
+    out.push_str(&digest::groups(&others, &document.source, screen, digest::Depth::Few, &all));
+    out.push_str(&rounds(plan, screen));
+    if !rows {
+        out.push_str(&format!("\nevery node: {all}\n"));
+    }
+    out
+}
+
+/// `78 nodes: 5 blocked, 2 wait, 71 drain.`
+pub fn summary(nodes: &[NodeReport]) -> String {
+    let said = verdicts(nodes).into_iter().map(|(verdict, n)| match (verdict, n) {
+        ("waits", 1) => "1 drains after waiting".to_owned(),
+        ("waits", n) => format!("{n} drain after waiting"),
+        ("drains", 1) => "1 drains".to_owned(),
+        ("drains", n) => format!("{n} drain"),
+        (verdict, n) => format!("{n} {verdict}"),
+    });
+    format!("{}: {}.", count(nodes.len(), "node"), said.collect::<Vec<_>>().join(", "))
+}
+
+fn blocked_by(blocker: &Blocker<'_>, document: &Document<DrainPlan>, screen: &Screen) -> String {
+    let width = screen.prose_width();
+    let mut out = format!(
+        "\n{}: {} by {} ({})\n",
+        paint("blocked", Tone::Bad),
+        count(blocker.nodes.len(), "node"),
+        safe(&blocker.what),
+        blocker.finding.code
+    );
+    let mut line = |text: &str| out.push_str(&format!("  {}\n", wrap(&safe(text), width, 4)));
+    line(&format!("{}: {}", if blocker.nodes.len() == 1 { "node" } else { "nodes" }, named(&blocker.nodes, 4)));
+    line(&blocker.finding.message);
+    if let Some(fix) = blocker.finding.remedies.first() {
+        let kind = if fix.is_verified() { "fix" } else { "fix, not verified" };
+        line(&format!("{kind}: {}", fix.text));
+    }
+    if let Some(node) = blocker.nodes.first() {
+        let words = ["drain-plan".to_owned(), node.to_string()];
+        out.push_str(&format!("  more: {}\n", safe(&again(&document.source, &words))));
+    }
+    out
+}
+
+fn named(nodes: &[&Str], most: usize) -> String {
+    some(nodes.iter().map(|n| &***n), most)
+}
+
+/// Nodes of one command: how it ends, the better order, then each node.
+fn several(document: &Document<DrainPlan>, screen: &Screen, every_row: bool) -> String {
+    let plan = &document.body;
+    let hanging: Vec<&str> = plan.nodes.iter().filter(|n| n.verdict == Verdict::Blocked).map(|n| &*n.name).collect();
+    let pods = plan.nodes.iter().flat_map(|n| &n.pods).filter(|p| p.blocks()).count();
+    let first = if hanging.is_empty() {
+        summary(&plan.nodes)
+    } else {
+        let stay = if pods == 1 { "1 pod stays" } else { &format!("{pods} pods stay") };
+        format!("The drain as given does not end on {}: {stay}.", some(hanging, NAMED))
+    };
+    let mut out = format!("{}\n", wrap(&safe(&first), screen.prose_width(), 0));
+    let whole = table(plan, screen, true);
+    let short = if whole.fits(screen) || screen.wide() { whole } else { table(plan, screen, false) };
+    out.push_str(&format!("\n{}", short.render(screen)));
+    out.push_str(&rounds(plan, screen));
+    let told: Vec<&NodeReport> =
+        plan.nodes.iter().filter(|n| every_row || plan.nodes.len() <= MOST || n.is_problem()).collect();
+    for node in told.iter().take(if every_row { usize::MAX } else { MOST }) {
+        out.push_str(&format!("\n{}", detail(node, screen)));
+    }
+    if !every_row && told.len() > MOST {
+        out.push_str(&format!("\nand {}: --all\n", count(told.len() - MOST, "more node")));
+    }
+    out
+}
+
+/// A row for each node, comma-separated.
+pub fn csv(plan: &DrainPlan) -> String {
+    const HEADERS: &[&str] =
+        &["node", "verdict", "alone", "round", "pods", "waiting", "blocked", "seconds", "code", "why", "command"];
+    let row = |n: &NodeReport| {
+        let count = |test: &dyn Fn(&PodReport) -> bool| n.pods.iter().filter(|p| test(p)).count().to_string();
+        let round = plan.order.iter().position(|r| r.contains(&n.name));
+        vec![
+            n.name.to_string(),
+            n.verdict.as_str().to_owned(),
+            n.alone.as_str().to_owned(),
+            round.map(|r| (r + 1).to_string()).unwrap_or_default(),
+            n.pods.len().to_string(),
+            count(&|p| p.outcome == Outcome::Waits),
+            count(&PodReport::blocks),
+            n.estimate.seconds.to_string(),
+            n.leading().map(|f| f.code.to_string()).unwrap_or_default(),
+            n.cause(),
+            n.command.clone(),
+        ]
+    };
+    super::template::csv(HEADERS, plan.nodes.iter().map(row))
+}
+
+fn table(plan: &DrainPlan, screen: &Screen, causes: bool) -> Table {
+    let mut headers = vec!["NODE", "VERDICT", "ROUND", "PODS", "WAITING", "BLOCKED"];
+    if !plan.each_alone {
         headers.insert(2, "ALONE");
     }
     if screen.wide() {
-        headers.splice(headers.len() - 1..headers.len() - 1, ["TIME", "FLAGS"]);
+        headers.extend(["TIME", "FLAGS"]);
+    }
+    if causes {
+        headers.push("WHY");
     }
     let mut table = Table::new(headers);
     for n in &plan.nodes {
-        let round = plan.order.rounds.iter().position(|r| r.contains(&n.node.meta.name));
-        let count = |test: &dyn Fn(&PodPlan) -> bool| n.pods.iter().filter(|p| test(p)).count().to_string();
-        let mut row: Vec<Cell> = vec![(&*n.node.meta.name).into(), Cell::verdict(n.verdict.as_str())];
-        if !each_alone {
+        let round = plan.order.iter().position(|r| r.contains(&n.name));
+        let count = |test: &dyn Fn(&PodReport) -> bool| n.pods.iter().filter(|p| test(p)).count().to_string();
+        let mut row: Vec<Cell> = vec![(&*n.name).into(), Cell::verdict(n.verdict.as_str())];
+        if !plan.each_alone {
             row.push(Cell::verdict(n.alone.as_str()));
         }
         row.push(round.map_or_else(|| "-".to_owned(), |r| (r + 1).to_string()).into());
         row.push(n.pods.len().to_string().into());
         row.push(count(&|p| p.outcome == Outcome::Waits).into());
-        row.push(count(&PodPlan::blocks).into());
+        row.push(count(&PodReport::blocks).into());
         if screen.wide() {
             row.push(duration_words(n.estimate.seconds).into());
-            let flags: Vec<&str> = n.needed_flags.iter().map(|f| f.as_str()).collect();
-            row.push(if flags.is_empty() { "-".to_owned() } else { flags.join(",") }.into());
+            row.push(if n.needed_flags.is_empty() { "-".to_owned() } else { n.needed_flags.join(",") }.into());
         }
-        row.push(why(n).into());
+        if causes {
+            row.push(n.leading().map_or_else(|| "-".to_owned(), |f| f.message.clone()).into());
+        }
         table.row(row);
     }
-    table.render(screen)
+    table
 }
 
-/// What decides a node's verdict, in a line.
-fn why(n: &NodePlan) -> String {
-    let decides = |p: &&PodPlan| match n.verdict {
-        Verdict::Blocked => p.blocks(),
-        Verdict::Unknown => p.outcome == Outcome::Unknown,
-        Verdict::Waits => p.outcome == Outcome::Waits,
-        Verdict::Drains => false,
-    };
-    let pods: Vec<&PodPlan> = n.pods.iter().filter(decides).collect();
-    let Some(first) = pods.first() else { return "-".to_owned() };
-    let names: Vec<String> = pods.iter().map(|p| p.pod.meta.path()).collect();
-    let names = some(names.iter().map(|s| &**s), 1);
-    format!("{names}: {}", pod_why(first))
-}
-
-/// What a pod meets, in a line: what holds it, else what there is to know.
-fn pod_why(p: &PodPlan) -> String {
-    let held = |n: &&Note| n.drainability > Drainability::Drains;
-    let telling = match p.outcome {
-        Outcome::Stays | Outcome::Unknown | Outcome::Waits => {
-            let refused = |n: &&Note| REFUSALS.contains(&n.code);
-            p.notes.iter().find(held).or_else(|| p.notes.iter().find(refused)).or_else(|| p.notes.first())
-        }
-        Outcome::Gone => p.notes.iter().find(|n| severity(n) < Severity::Info),
-    };
-    match (telling, &p.replacement) {
-        (Some(note), _) => note.text.clone(),
-        (None, Some(Replacement::On(node))) => format!("starts again on {node}"),
-        _ => "-".to_owned(),
-    }
-}
-
-const REFUSALS: &[Code] = &[
-    Code::BudgetNever,
-    Code::BudgetWaits,
-    Code::BudgetShared,
-    Code::Overlap,
-    Code::SyncFailed,
-    Code::Stale,
-    Code::OperatorOwned,
-];
-
-fn severity(note: &Note) -> Severity {
-    note.severity.unwrap_or_else(|| note.code.severity())
-}
-
-fn detail(n: &NodePlan, screen: &Screen) -> String {
+fn detail(n: &NodeReport, screen: &Screen) -> String {
     let width = screen.prose_width();
-    let mut out = format!("{}\n", headline(n, width));
-    if n.node.unschedulable {
-        let leaving = n.pods.iter().filter(|p| p.pod.is_terminating()).count();
-        let words = match leaving {
-            0 => "It is cordoned already, and none of its pods is being deleted.".to_owned(),
-            n => format!("It is cordoned already, and {} being deleted: its drain has begun.", pods_are(n)),
-        };
-        out.push_str(&format!("  {}\n", wrap(&words, width, 2)));
-    }
+    let mut out = headline(n, width);
     // Never wrapped: it has to be pasted as it is.
     out.push_str(&format!("\n  {}\n", paint(&safe(&n.command), Tone::Strong)));
     for (flag, code) in [("--delete-emptydir-data", Code::EmptyDir), ("--force", Code::Unmanaged)] {
         out.push_str(&destroys(n, flag, code, width));
     }
-    if !n.pods.is_empty() {
-        out.push('\n');
-        out.push_str(&pods(n, screen));
+    let told: Vec<&Finding> = if screen.wide() { n.findings.iter().collect() } else { n.told() };
+    let aim = if n.verdict == Verdict::Blocked {
+        format!("to unblock {}", safe(&n.name))
+    } else {
+        "what can be done".to_owned()
+    };
+    let fixes = remedies(told.iter().copied(), &aim, screen);
+    if !fixes.is_empty() {
+        out.push_str(&format!("\n{fixes}"));
     }
-    let told: Vec<&Finding> = n.findings.iter().filter(|f| screen.wide() || f.severity != Severity::Info).collect();
+    if !n.pods.is_empty() {
+        out.push_str(&format!("\n{}", pods(n, screen)));
+    }
     if !told.is_empty() {
         out.push('\n');
         told.iter().for_each(|f| out.push_str(&paragraph(f, screen)));
     }
-    let cures = remedies(told.iter().copied(), &format!("to unblock {}", safe(&n.node.meta.name)), screen);
-    if !cures.is_empty() {
-        out.push_str(&format!("\n{cures}"));
-    }
-    let time = format!("It takes about {} ({}).", duration_words(n.estimate.seconds), n.estimate.basis);
-    out.push_str(&format!("\n  {}\n", wrap(&time, width, 2)));
+    out.push_str(&format!("\n  {}\n", wrap(&time(n), width, 2)));
     out
 }
 
-fn pods_are(n: usize) -> String {
-    if n == 1 { "1 pod is".to_owned() } else { format!("{n} pods are") }
-}
-
-/// The whole answer for a node in one sentence.
-fn headline(n: &NodePlan, width: usize) -> String {
-    let count = |test: &dyn Fn(&PodPlan) -> bool| n.pods.iter().filter(|p| test(p)).count();
-    let skipped = |p: &PodPlan| matches!(p.action, Action::Skip | Action::None) && p.outcome == Outcome::Stays;
+/// The whole answer for a node: its verdict, how many pods, and the cause.
+fn headline(n: &NodeReport, width: usize) -> String {
+    let count = |test: &dyn Fn(&PodReport) -> bool| n.pods.iter().filter(|p| test(p)).count();
     let parts = [
-        (count(&|p| p.outcome == Outcome::Gone), "goes at once", "go at once"),
-        (count(&|p| p.outcome == Outcome::Waits), "waits", "wait"),
-        (count(&PodPlan::blocks), "never goes", "never go"),
-        (count(&|p| p.outcome == Outcome::Unknown), "cannot be told", "cannot be told"),
-        (count(&skipped), "is left alone", "are left alone"),
+        (count(&PodReport::blocks), "blocked"),
+        (count(&|p| p.outcome == Outcome::Unknown), "unknown"),
+        (count(&|p| p.outcome == Outcome::Waits), "evicted after waiting"),
+        (count(&|p| p.outcome == Outcome::Gone), "evicted immediately"),
+        (count(&PodReport::is_ignored), "ignored"),
     ];
-    let said: Vec<String> = parts
-        .iter()
-        .filter(|(n, ..)| *n > 0)
-        .map(|(n, one, many)| format!("{n} {}", if *n == 1 { one } else { many }))
-        .collect();
-    let verdict = n.verdict.as_str();
-    let name = safe(&n.node.meta.name);
+    let said: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}")).collect();
     let all = match n.pods.len() {
-        0 => "no pods: nothing to do".to_owned(),
-        1 => format!("1 pod: {}", said.join(", ")),
-        total => format!("{total} pods: {}", said.join(", ")),
+        0 => "no pods, nothing to do".to_owned(),
+        total => format!("{}: {}", digest::count(total, "pod"), said.join(", ")),
     };
-    let indent = name.len() + verdict.len() + 5;
-    format!("{name}  {}   {}", paint(&verdict.to_uppercase(), Tone::of_verdict(verdict)), wrap(&all, width, indent))
+    let (name, verdict) = (safe(&n.name), n.verdict.as_str());
+    let cause = n.leading().map(|f| format!("  {}\n", wrap(&safe(&f.message), width, 2))).unwrap_or_default();
+    format!("{name}  {}   {all}\n{cause}", paint(&verdict.to_uppercase(), Tone::of_verdict(verdict)))
 }
 
-fn destroys(n: &NodePlan, flag: &str, code: Code, width: usize) -> String {
+fn time(n: &NodeReport) -> String {
+    let blocked = n.pods.iter().filter(|p| p.blocks()).count();
+    let takes = format!("About {} ({}).", duration_words(n.estimate.seconds), n.estimate.basis);
+    if n.verdict != Verdict::Blocked {
+        return takes;
+    }
+    let stay = if blocked == 1 { "1 pod stays".to_owned() } else { format!("{blocked} pods stay") };
+    let limit = if n.command.contains(" --timeout=") { "until --timeout" } else { "without limit (no --timeout)" };
+    let errors = n.pods.iter().filter(|p| p.blocks()).all(|p| p.codes.contains(&Code::Overlap));
+    if errors {
+        return format!("The drain ends in an error: {stay}.");
+    }
+    format!("The drain does not end: {stay}. kubectl waits {limit}. The other pods: {}", takes.to_lowercase())
+}
+
+fn destroys(n: &NodeReport, flag: &str, code: Code, width: usize) -> String {
     let hit: Vec<String> = n
         .pods
         .iter()
         .filter(|p| p.codes.contains(&code) && matches!(p.action, Action::Evict | Action::Delete))
-        .map(|p| p.pod.meta.path())
+        .map(PodReport::path)
         .collect();
     if hit.is_empty() {
         return String::new();
     }
     let names = some(hit.iter().map(|s| &**s), NAMED);
     let text = match code {
-        Code::EmptyDir => format!("{flag} destroys the scratch data of {names}"),
-        _ => format!("{flag} deletes {names} for good: nothing makes them again"),
+        Code::EmptyDir => format!("risk: {flag} destroys the emptyDir data of {names}"),
+        _ => format!("risk: {flag} deletes {names} for good: no controller makes a new pod"),
     };
     format!("      {}\n", wrap(&safe(&text), width, 6))
 }
 
-fn pods(n: &NodePlan, screen: &Screen) -> String {
+fn pods(n: &NodeReport, screen: &Screen) -> String {
     let mut headers = vec!["STEP", "POD", "FATE", "WHY"];
     if screen.wide() {
-        headers.splice(3..3, ["ACTION", "NEW POD ON", "BUDGETS"]);
+        headers.splice(3..3, ["ACTION", "REPLACEMENT", "BUDGETS"]);
     }
-    let mut table = Table::new(headers).indented(2);
-    let mut sorted: Vec<&PodPlan> = n.pods.iter().collect();
-    sorted.sort_by_key(|p| (rank(p), p.step.unwrap_or(u32::MAX)));
+    let mut table = Table::new(headers).indented(2).last_below();
+    let mut sorted: Vec<&PodReport> = n.pods.iter().collect();
+    sorted.sort_by_key(|p| (p.rank(), p.step.unwrap_or(u32::MAX)));
     let mut rest = &sorted[..];
     while let Some(first) = rest.first() {
-        let key = (rank(first), first.step, is_plain(first));
-        let same = rest.iter().take_while(|p| (rank(p), p.step, is_plain(p)) == key).count();
+        let key = (first.rank(), first.step, is_plain(first));
+        let same = rest.iter().take_while(|p| (p.rank(), p.step, is_plain(p)) == key).count();
         let (group, others) = rest.split_at(same);
         if is_plain(first) && group.len() > NAMED && !screen.wide() {
             let what = format!("{} pods (-o wide names them)", group.len());
-            table.row([step(first).into(), what.into(), Cell::verdict(fate(first)), group_why(group).into()]);
+            table.row([step(first).into(), what.into(), fate(first), group_why(group).into()]);
         } else {
             group.iter().for_each(|p| table.row(row(p, screen)));
         }
@@ -225,34 +301,30 @@ fn pods(n: &NodePlan, screen: &Screen) -> String {
     table.render(screen)
 }
 
-/// The order of the table: what goes, what cannot be told, what stays, what is left alone.
-fn rank(p: &PodPlan) -> u8 {
-    match (p.action, p.outcome) {
-        (Action::Skip | Action::None, Outcome::Stays) => 3,
-        (_, Outcome::Gone | Outcome::Waits) => 0,
-        (_, Outcome::Unknown) => 1,
-        (_, Outcome::Stays) => 2,
-    }
+fn fate(p: &PodReport) -> Cell {
+    let tone = match p.rank() {
+        0 => Tone::Bad,
+        1 | 4 => Tone::Faint,
+        2 => Tone::Waiting,
+        _ => Tone::Good,
+    };
+    Cell::toned(p.fate(), tone)
 }
 
 /// Whether there is nothing to say of the pod by itself.
-fn is_plain(p: &PodPlan) -> bool {
-    rank(p) == 3 || (p.outcome == Outcome::Gone && p.notes.iter().all(|n| severity(n) == Severity::Info))
+fn is_plain(p: &PodReport) -> bool {
+    p.is_ignored() || (p.outcome == Outcome::Gone && p.why.is_none())
 }
 
-fn step(p: &PodPlan) -> String {
-    match (rank(p), p.step) {
-        (2, _) => "never".to_owned(),
+fn step(p: &PodReport) -> String {
+    match (p.blocks(), p.step) {
+        (true, _) => "never".to_owned(),
         (_, Some(step)) => step.to_string(),
         _ => "-".to_owned(),
     }
 }
 
-fn fate(p: &PodPlan) -> &'static str {
-    if rank(p) == 3 { "left" } else { p.outcome.as_str() }
-}
-
-fn group_why(group: &[&PodPlan]) -> String {
+fn group_why(group: &[&PodReport]) -> String {
     let any = |code: Code| group.iter().any(|p| p.codes.contains(&code));
     match (any(Code::DaemonSet), any(Code::Mirror)) {
         (true, true) => "DaemonSets and static pods".to_owned(),
@@ -262,8 +334,8 @@ fn group_why(group: &[&PodPlan]) -> String {
     }
 }
 
-fn row(p: &PodPlan, screen: &Screen) -> Vec<Cell> {
-    let mut row: Vec<Cell> = vec![step(p).into(), p.pod.meta.path().into(), Cell::verdict(fate(p))];
+fn row(p: &PodReport, screen: &Screen) -> Vec<Cell> {
+    let mut row: Vec<Cell> = vec![step(p).into(), p.path().into(), fate(p)];
     if screen.wide() {
         let action = match p.action {
             Action::Evict => "evict",
@@ -272,43 +344,76 @@ fn row(p: &PodPlan, screen: &Screen) -> Vec<Cell> {
             Action::None => "none",
         };
         let new = match &p.replacement {
-            Some(Replacement::On(node)) => node.to_string(),
-            Some(Replacement::OnNewNode(new)) => format!("new node of {}", new.pool),
-            Some(Replacement::Unschedulable(_)) => "nowhere".to_owned(),
+            Some(ReplacementReport::Node(node)) => node.to_string(),
+            Some(ReplacementReport::NewNode(new)) => format!("new node of {}", new.pool),
+            Some(ReplacementReport::Unschedulable(_)) => "unschedulable".to_owned(),
             None => "-".to_owned(),
         };
         let budgets = if p.budgets.is_empty() { "-".to_owned() } else { p.budgets.join(",") };
         row.extend([action.into(), new.into(), budgets.into()]);
     }
-    row.push(pod_why(p).into());
+    let why = match (&p.why, &p.replacement) {
+        (Some(why), _) => why.clone(),
+        (None, Some(ReplacementReport::Node(node))) => format!("replacement fits on {node}"),
+        _ => "-".to_owned(),
+    };
+    row.push(why.into());
     row
 }
 
-/// The advice for doing it in rounds.
-fn order(plan: &Plan, screen: &Screen) -> String {
-    let rounds = &plan.order.rounds;
-    let blocked: Vec<&str> =
-        plan.nodes.iter().filter(|n| n.alone == Verdict::Blocked).map(|n| &*n.node.meta.name).collect();
-    let mut text = match rounds.len() {
-        0 => "No node can be drained as things are.".to_owned(),
-        1 => format!("1 round: {} at the same time.", list(rounds.first())),
-        n => {
-            let bound = if plan.order.lower_bound == n {
-                "no order needs fewer".to_owned()
-            } else {
-                format!("no order needs fewer than {}", plan.order.lower_bound)
-            };
-            let shown: Vec<String> = rounds.iter().take(8).map(|r| list(Some(r))).collect();
-            let more = if n > shown.len() { format!(", and {} more", n - shown.len()) } else { String::new() };
-            format!("{n} rounds ({bound}): {}{more}.", shown.join(", then "))
-        }
+/// The advice for doing it in rounds: each with the one command that drains it, and what comes after it.
+fn rounds(plan: &DrainPlan, screen: &Screen) -> String {
+    let width = screen.prose_width();
+    let blocked: Vec<&str> = plan.nodes.iter().filter(|n| n.alone == Verdict::Blocked).map(|n| &*n.name).collect();
+    let mut out = match plan.order.len() {
+        0 => return "\nNo node can be drained before it is unblocked.\n".to_owned(),
+        1 => "\n1 round: its nodes can be drained at the same time.\n".to_owned(),
+        n if plan.lower_bound == n => format!("\n{n} rounds:\n"),
+        n => format!("\n{n} rounds (at least {} are needed):\n", plan.lower_bound),
     };
-    if !blocked.is_empty() && !rounds.is_empty() {
-        text.push_str(&format!(" Not before what blocks them is cured: {}.", some(blocked, NAMED)));
+    for (at, round) in plan.order.iter().enumerate().take(MOST) {
+        let text = if round.len() > MOST || screen.width.is_some_and(|w| command(plan, round).len() + 5 > w.max(80)) {
+            let names: Vec<&Str> = round.iter().collect();
+            format!("{}: {}", count(round.len(), "node"), named(&names, 4))
+        } else {
+            command(plan, round)
+        };
+        out.push_str(&format!("  {}  {}\n", at + 1, wrap(&safe(&text), width.max(text.len() + 5), 5)));
     }
-    format!("{}\n", wrap(&safe(&text), screen.prose_width(), 0))
+    if plan.order.len() > MOST {
+        out.push_str(&format!("  and {}: -o json lists them\n", count(plan.order.len() - MOST, "more round")));
+    }
+    let after = match plan.after {
+        "back" => "Before each next round: kubectl uncordon the nodes of the round, and wait until its pods are Ready.",
+        _ => "Before each next round the nodes of the round are taken away, and their pods are Ready elsewhere.",
+    };
+    if plan.order.len() > 1 {
+        out.push_str(&format!("  {}\n", wrap(after, width, 2)));
+    }
+    if !blocked.is_empty() {
+        out.push_str(&format!(
+            "  {}\n",
+            wrap(&safe(&format!("Blocked, drain later: {}", some(blocked, NAMED))), width, 2)
+        ));
+    }
+    out
 }
 
-fn list(round: Option<&Vec<crate::snapshot::Str>>) -> String {
-    round.map(|r| some(r.iter().map(|n| &**n), 6)).unwrap_or_default()
+/// The one command that drains the nodes of a round: the flags are those that any of its nodes needs.
+fn command(plan: &DrainPlan, round: &[Str]) -> String {
+    let of_round = || plan.nodes.iter().filter(|n| round.contains(&n.name)).map(|n| (&n.name, &n.command));
+    let needs = |flag: &&&str| of_round().any(|(_, command)| command.contains(**flag));
+    let mut line = format!("kubectl drain {}", round.iter().map(|n| &**n).collect::<Vec<_>>().join(" "));
+    for flag in NEEDED.iter().filter(needs) {
+        line.push_str(flag);
+    }
+    // The rest is what the user gave, the same for each node.
+    if let Some((name, command)) = of_round().next() {
+        let rest = command.strip_prefix(&format!("kubectl drain {name}")).unwrap_or_default();
+        line.push_str(&NEEDED.iter().fold(rest.to_owned(), |rest, flag| rest.replace(flag, "")));
+    }
+    line
 }
+
+/// The flags without which kubectl refuses a node, as they stand in a command.
+const NEEDED: &[&str] = &[" --ignore-daemonsets", " --delete-emptydir-data", " --force"];

@@ -87,7 +87,30 @@ pub fn summary(items: &[BudgetStatus]) -> String {
         ("waits", n) => format!("{n} wait"),
         (verdict, n) => format!("{n} {verdict}"),
     });
-    format!("{}: {}.", count(items.len(), "budget"), said.collect::<Vec<_>>().join(", "))
+    let ignored = items.iter().filter(|b| b.ignored.is_some()).count();
+    let ignored = if ignored == 0 { String::new() } else { format!(" ({ignored} ignored)") };
+    format!("{}: {}{ignored}.", count(items.len(), "budget"), said.collect::<Vec<_>>().join(", "))
+}
+
+/// A row for each budget, comma-separated.
+pub fn csv(list: &BudgetStatusList) -> String {
+    const HEADERS: &[&str] =
+        &["namespace", "name", "rule", "healthy", "expected", "needed", "allowed", "verdict", "code", "why"];
+    let row = |b: &BudgetStatus| {
+        vec![
+            b.namespace.to_string(),
+            b.name.to_string(),
+            rule(b),
+            b.current_healthy.to_string(),
+            b.expected_pods.to_string(),
+            b.desired_healthy.to_string(),
+            b.disruptions_allowed.to_string(),
+            b.verdict.as_str().to_owned(),
+            b.leading().map(|f| f.code.to_string()).unwrap_or_default(),
+            b.cause(),
+        ]
+    };
+    super::template::csv(HEADERS, list.items.iter().map(row))
 }
 
 fn table(items: &[BudgetStatus], screen: &Screen, all_namespaces: bool, causes: bool) -> Table {
@@ -122,7 +145,13 @@ fn table(items: &[BudgetStatus], screen: &Screen, all_namespaces: bool, causes: 
             row.push(b.selector.clone().into());
         }
         if causes {
-            row.push(b.leading().map_or_else(|| "-".to_owned(), |f| f.message.clone()).into());
+            let why = match (&b.ignored, b.cause()) {
+                (Some(reason), cause) if screen.wide() => format!("ignored ({reason}): {cause}"),
+                (Some(_), _) => "ignored".to_owned(),
+                (None, cause) if cause.is_empty() => "-".to_owned(),
+                (None, cause) => cause,
+            };
+            row.push(why.into());
         }
         table.row(row);
     }

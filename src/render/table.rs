@@ -41,7 +41,7 @@ impl<T: Into<String>> From<T> for Cell {
 /// Rows under headers. A row is never wider than the terminal; where the output is none, nothing is cut.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    headers: Vec<&'static str>,
+    headers: Vec<String>,
     rows: Vec<Vec<Cell>>,
     indent: usize,
     below: bool,
@@ -56,7 +56,12 @@ const LEAST: usize = 10;
 impl Table {
     /// A table with these headers.
     pub fn new(headers: impl IntoIterator<Item = &'static str>) -> Self {
-        Self { headers: headers.into_iter().collect(), ..Self::default() }
+        Self::of(headers.into_iter().map(str::to_owned).collect())
+    }
+
+    /// A table with headers that a user gave.
+    pub fn of(headers: Vec<String>) -> Self {
+        Self { headers, ..Self::default() }
     }
 
     /// The same table, moved to the right.
@@ -100,7 +105,7 @@ impl Table {
             if beside(&texts) + LEAST > room || self.below {
                 for column in 0..last {
                     if let Some(note) = shorten(&mut texts, column, screen.no_headers) {
-                        let header = self.headers.get(column).copied().unwrap_or_default();
+                        let header = self.headers.get(column).map_or("", String::as_str);
                         let note = wrap(&format!("{header}: {note}"), width, self.indent + 4);
                         out.push_str(&format!("{}{note}\n", " ".repeat(self.indent)));
                     }
@@ -127,7 +132,8 @@ impl Table {
 
     fn texts(&self, screen: &Screen) -> Texts {
         let text = |cell: &Cell| if cell.text.is_empty() { "<none>".to_owned() } else { safe(&cell.text).into_owned() };
-        let headers = (!screen.no_headers).then(|| self.headers.iter().map(|h| Cell::from(*h)).collect::<Vec<_>>());
+        let headers =
+            (!screen.no_headers).then(|| self.headers.iter().map(|h| Cell::from(h.as_str())).collect::<Vec<_>>());
         let rows = headers.iter().chain(&self.rows);
         rows.map(|row| row.iter().map(|cell| (text(cell), cell.tone)).collect()).collect()
     }

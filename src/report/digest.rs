@@ -21,6 +21,11 @@ pub trait Told {
     /// The finding that leads: the cause of the verdict.
     fn leading(&self) -> Option<&Finding>;
 
+    /// Its cause in words; empty where there is nothing to say.
+    fn cause(&self) -> String {
+        self.leading().map(|f| f.message.clone()).unwrap_or_default()
+    }
+
     /// Whether a view that shows only problems shows it.
     fn is_problem(&self) -> bool;
 
@@ -82,6 +87,20 @@ pub fn verdicts<T: Told>(items: &[T]) -> Vec<(&'static str, usize)> {
     }
     counted.sort_by_key(|(rank, ..)| *rank);
     counted.into_iter().map(|(_, verdict, count)| (verdict, count)).collect()
+}
+
+/// What can be done about some findings, each thing once: an operator's own way first, then as the findings have it.
+pub fn remedies<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<&'a Remedy> {
+    let mut findings: Vec<&Finding> = findings.into_iter().collect();
+    findings.sort_by_key(|f| f.code != Code::OperatorOwned);
+    let key = |r: &'a Remedy| r.commands().first().unwrap_or(&r.text);
+    let mut told: Vec<&Remedy> = Vec::new();
+    for remedy in findings.into_iter().flat_map(|f| &f.remedies) {
+        if !told.iter().any(|t| key(t) == key(remedy)) {
+            told.push(remedy);
+        }
+    }
+    told
 }
 
 #[cfg(test)]

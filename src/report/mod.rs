@@ -1,6 +1,7 @@
 //! The JSON contract: plain structs that other programs rely on. Fields may be added; none changes its meaning.
 
 pub mod digest;
+pub mod ignore;
 pub mod pending;
 pub mod plan;
 pub mod schema;

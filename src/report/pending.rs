@@ -1,11 +1,14 @@
 //! The answer of `why-pending`.
 
-use crate::finding::Finding;
+use super::digest::Told;
+use crate::finding::{Code, Finding, Severity};
 use crate::pending::queue::Turn;
 use crate::pending::scheduling::Scheduling;
 use crate::pending::{Item, Subject, detail};
 use crate::sched::{ASSUMED, Candidate, NodeId, State, Status, preempt};
-use crate::snapshot::pod::Pod;
+use crate::snapshot::age::age;
+use crate::snapshot::pod::{Phase, Pod};
+use crate::snapshot::pod_state::why_not_ready;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
@@ -39,6 +42,11 @@ pub struct PendingItem {
     pub age_seconds: Option<i64>,
     /// How far it came.
     pub stage: &'static str,
+    /// How a pod with a node stands; absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateSays>,
+    /// Whether neither a node nor preemption helps: somebody has to do something.
+    pub stuck: bool,
     /// How many pods a workload lacks; absent for a pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<usize>,
@@ -91,6 +99,16 @@ impl TurnSays {
             Turn::Waits => Self { outcome: "waits", node: None, certain: false, victims: Vec::new() },
         }
     }
+}
+
+/// How a pod with a node stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StateSays {
+    /// In words: `runs on n1 and is Ready`.
+    pub text: String,
+    /// The command that tells more, where there is more to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// Where the pods of a manifest would go.
@@ -238,6 +256,8 @@ impl PendingItem {
                 fits: p.placed,
                 nodes: p.nodes.iter().map(|(name, pods)| PlacedOn { name: name.to_string(), pods: *pods }).collect(),
             }),
+            state: pod.as_ref().filter(|p| p.node.is_some()).map(|p| StateSays::new(p, state)),
+            stuck: item.is_stuck(),
             missing: pod.is_none().then_some(item.missing),
             asks: item.asks.clone(),
             scheduler: match (&pod, scheduling) {
@@ -249,6 +269,192 @@ impl PendingItem {
             queue: item.turn.as_ref().map(|t| TurnSays::new(t, state)),
             findings: item.findings.clone(),
         }
+    }
+}
+
+impl StateSays {
+    fn new(pod: &Pod, state: &State) -> Self {
+        let snapshot = state.snapshot();
+        let kubectl = crate::shell::Kubectl::of(snapshot);
+        let node = pod.node.as_deref().unwrap_or_default();
+        let since = pod.condition("Ready").and_then(|c| c.since);
+        let since = since.map_or_else(String::new, |t| format!(" for {}", age(t, snapshot.now)));
+        let why = why_not_ready(snapshot, pod);
+        let text = match (pod.status.phase, &why) {
+            (_, None) => format!("runs on node {node} and is Ready{since}"),
+            (_, Some(_)) if pod.is_finished() => format!("has ended ({})", pod.status.phase.as_str()),
+            (Phase::Running, Some(why)) => format!("runs on node {node} and is not Ready{since}: {}", why.text),
+            (_, Some(why)) => format!("is on node {node} and has not started: {}", why.text),
+        };
+        let restarted = pod.status.containers.iter().any(|c| c.restarts > 0);
+        let next = match (pod.status.phase, why.is_some()) {
+            (_, false) => None,
+            (Phase::Running, true) if restarted => Some(kubectl.line(pod.meta.ns(), &["logs", "-p", &pod.meta.name])),
+            (Phase::Running, true) => Some(kubectl.line(pod.meta.ns(), &["logs", &pod.meta.name])),
+            (_, true) => Some(kubectl.line(pod.meta.ns(), &["describe", "pod", &pod.meta.name])),
+        };
+        Self { text, next }
+    }
+}
+
+impl PendingItem {
+    /// The leading cause in words; how the pod stands, where nothing speaks against it.
+    pub fn cause(&self) -> String {
+        match (self.leading(), &self.state, self.stage) {
+            (Some(finding), ..) => finding.message.clone(),
+            (None, Some(state), _) => state.text.clone(),
+            (None, None, "not-created") => "the cause is not known: no event tells it".to_owned(),
+            _ => "the cause is not known".to_owned(),
+        }
+    }
+
+    /// How many nodes a finding speaks of, of those that come closest to running the pod: those without a taint or a
+    /// cordon against it, where there are any. Causes that are not of nodes come before all of them.
+    fn nodes_of(&self, code: Code) -> usize {
+        let Some(plugins) = plugins(code) else { return usize::MAX };
+        let Some(says) = &self.scheduler else { return usize::MAX };
+        let closed = |g: &&ReasonGroup| g.reasons.iter().any(|r| CLOSED.contains(&r.plugin));
+        let all_closed = says.groups.iter().all(|g| closed(&g));
+        let near = says.groups.iter().filter(|g| all_closed || !closed(g));
+        near.filter(|g| g.reasons.iter().any(|r| plugins.contains(&r.plugin))).map(|g| g.count).sum()
+    }
+}
+
+/// Plugins whose refusal says that the node is not meant for the pod.
+const CLOSED: &[&str] = &["TaintToleration", "NodeUnschedulable"];
+
+/// The plugins whose reasons a code tells; `None` for one that is not of nodes.
+fn plugins(code: Code) -> Option<&'static [&'static str]> {
+    Some(match code {
+        Code::Insufficient | Code::LargerThanAnyNode | Code::TooManyPods | Code::ExtendedResource => {
+            &["NodeResourcesFit"]
+        }
+        Code::Taint | Code::NodeNotReady => &["TaintToleration"],
+        Code::Cordoned => &["NodeUnschedulable"],
+        Code::NodeAffinity => &["NodeAffinity"],
+        Code::HostPort => &["NodePorts"],
+        Code::PodAffinity | Code::PodAntiAffinity | Code::ExistingAntiAffinity => &["InterPodAffinity"],
+        Code::TopologySpread => &["PodTopologySpread"],
+        Code::ResourceClaim => &["DynamicResources"],
+        Code::VolumeZone => &["VolumeZone"],
+        Code::VolumeLimit => &["NodeVolumeLimits"],
+        Code::VolumeNodeAffinity => &["VolumeBinding"],
+        _ => return None,
+    })
+}
+
+impl PendingItem {
+    /// What keeps it from running: of causes of one severity the one that most of the nearest nodes have.
+    pub fn leading(&self) -> Option<&Finding> {
+        let rank = |f: &&Finding| {
+            let severity = match (f.severity, f.code) {
+                (_, Code::StaleCondition) => 9,
+                (Severity::Error, _) | (_, Code::Cordoned) => 0,
+                (Severity::Info, Code::FitsNow | Code::NominatedWaits | Code::OtherScheduler) => 0,
+                (Severity::Warning, _) => 1,
+                (Severity::Info, _) => 3,
+            };
+            (severity, std::cmp::Reverse(self.nodes_of(f.code)))
+        };
+        self.findings.iter().min_by_key(rank)
+    }
+
+    /// How many pods it stands for.
+    pub fn pods(&self) -> usize {
+        self.missing.unwrap_or(1).max(1)
+    }
+
+    /// What owns it, or itself, as kubectl writes it: `deployment/web`.
+    pub fn owner_path(&self) -> String {
+        match (&self.owner, self.kind.as_str()) {
+            (Some(owner), "Pod") => owner
+                .split_once('/')
+                .map_or_else(|| owner.clone(), |(kind, name)| format!("{}/{name}", kind.to_lowercase())),
+            (_, kind) => format!("{}/{}", kind.to_lowercase(), self.name),
+        }
+    }
+}
+
+/// Pods of one owner at one stage with one cause; or one workload.
+#[derive(Debug)]
+pub struct PendingRow<'a> {
+    /// The items; never empty.
+    pub items: Vec<&'a PendingItem>,
+    first: &'a PendingItem,
+}
+
+impl PendingReport {
+    /// The items, those of one owner with one cause together.
+    pub fn rows(&self) -> Vec<PendingRow<'_>> {
+        let mut rows: Vec<PendingRow<'_>> = Vec::new();
+        let mut known = std::collections::HashMap::new();
+        for item in &self.items {
+            let message = item.scheduler.as_ref().map_or("", |s| s.message.as_str());
+            let codes: Vec<&str> = item.findings.iter().map(|f| f.code.as_str()).collect();
+            let key = (&item.namespace, item.owner_path(), item.stage, message, codes);
+            let at = *known.entry(key).or_insert(rows.len());
+            match rows.get_mut(at) {
+                Some(row) => row.items.push(item),
+                None => rows.push(PendingRow { items: vec![item], first: item }),
+            }
+        }
+        rows
+    }
+}
+
+impl PendingRow<'_> {
+    /// The first of its items, which stands for all.
+    pub fn first(&self) -> &PendingItem {
+        self.first
+    }
+}
+
+impl Told for PendingRow<'_> {
+    const KIND: &'static str = "pod";
+
+    fn path(&self) -> String {
+        format!("{} -n {}", self.first.owner_path(), self.first.namespace)
+    }
+
+    fn verdict(&self) -> &'static str {
+        self.first.stage
+    }
+
+    fn rank(&self) -> u8 {
+        match (self.first.stage, self.first.stuck) {
+            ("not-created", true) => 0,
+            ("unscheduled", true) => 1,
+            ("bound", true) => 2,
+            ("gated", _) => 3,
+            ("unknown", _) => 4,
+            (_, true) => 5,
+            ("nominated", false) => 6,
+            _ => 7,
+        }
+    }
+
+    fn leading(&self) -> Option<&Finding> {
+        self.first.leading()
+    }
+
+    fn cause(&self) -> String {
+        self.first.cause()
+    }
+
+    fn is_problem(&self) -> bool {
+        true
+    }
+
+    fn weight(&self) -> usize {
+        self.items.iter().map(|i| i.pods()).sum()
+    }
+
+    fn more(&self) -> Vec<String> {
+        let name = match self.first.kind.as_str() {
+            "Pod" => self.first.name.clone(),
+            kind => format!("{}/{}", kind.to_lowercase(), self.first.name),
+        };
+        vec!["why-pending".to_owned(), name, "-n".to_owned(), self.first.namespace.clone()]
     }
 }
 

@@ -1,8 +1,11 @@
 //! `DrainPlan`: what `drain-plan` answers.
 
+use super::digest::Told;
+use crate::drain::note::{Drainability, Note};
+use crate::drain::options::After;
 use crate::drain::outcome::{Action, Outcome, PodPlan, Replacement, Verdict};
 use crate::drain::{NodePlan, Plan};
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, Severity};
 use crate::snapshot::Str;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,6 +20,10 @@ pub struct DrainPlan {
     pub order: Vec<Vec<Str>>,
     /// No order can do with fewer lists.
     pub lower_bound: usize,
+    /// What becomes of the nodes of a list before the next list begins: `back` or `gone`.
+    pub after: &'static str,
+    /// Whether each node is judged alone, as none was named.
+    pub each_alone: bool,
 }
 
 /// A node.
@@ -61,6 +68,9 @@ pub struct PodReport {
     pub budgets: Vec<Str>,
     /// The pod that replaces it, where one is made.
     pub replacement: Option<ReplacementReport>,
+    /// What decides its outcome, or what to know before it is evicted; absent where there is nothing to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// The pod that replaces an evicted one.
@@ -95,14 +105,176 @@ pub struct EstimateReport {
     pub basis: String,
 }
 
-impl From<&Plan> for DrainPlan {
-    fn from(plan: &Plan) -> Self {
+impl DrainPlan {
+    /// The answer to a request.
+    pub fn new(plan: &Plan, after: After, each_alone: bool) -> Self {
         Self {
             nodes: plan.nodes.iter().map(NodeReport::from).collect(),
             order: plan.order.rounds.clone(),
             lower_bound: plan.order.lower_bound,
+            after: match after {
+                After::Back => "back",
+                After::Gone => "gone",
+            },
+            each_alone,
         }
     }
+
+    /// What blocks drains, the other way round: each cause with the nodes it blocks, what blocks most first.
+    pub fn blockers(&self) -> Vec<Blocker<'_>> {
+        let mut all: Vec<Blocker<'_>> = Vec::new();
+        for node in &self.nodes {
+            for pod in node.pods.iter().filter(|p| p.blocks()) {
+                let Some(finding) = node.about(pod) else { continue };
+                let budget = pod.budgets.first().filter(|_| BUDGETS.contains(&finding.code));
+                let what = budget.map_or_else(|| pod.path(), |b| format!("budget {b}"));
+                match all.iter_mut().find(|b| b.what == what && b.finding.code == finding.code) {
+                    Some(blocker) => {
+                        blocker.pods += 1;
+                        if blocker.nodes.last() != Some(&&node.name) {
+                            blocker.nodes.push(&node.name);
+                        }
+                    }
+                    None => all.push(Blocker { what, finding, nodes: vec![&node.name], pods: 1 }),
+                }
+            }
+        }
+        all.sort_by_key(|b| std::cmp::Reverse(b.nodes.len()));
+        all
+    }
+}
+
+/// Codes by which a budget blocks.
+const BUDGETS: &[Code] =
+    &[Code::BudgetNever, Code::BudgetWaits, Code::BudgetShared, Code::Overlap, Code::SyncFailed, Code::Stale];
+
+/// What blocks the drains of some nodes.
+#[derive(Debug)]
+pub struct Blocker<'a> {
+    /// `budget ns/name`, or the pod.
+    pub what: String,
+    /// The finding that says why.
+    pub finding: &'a Finding,
+    /// The nodes.
+    pub nodes: Vec<&'a Str>,
+    /// How many pods it holds there.
+    pub pods: usize,
+}
+
+impl PodReport {
+    /// Its namespace and name.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// Whether drain leaves it where it is, on purpose.
+    pub fn is_ignored(&self) -> bool {
+        matches!(self.action, Action::Skip | Action::None) && self.outcome == Outcome::Stays
+    }
+
+    /// Whether it keeps its node from being drained.
+    pub fn blocks(&self) -> bool {
+        self.outcome == Outcome::Stays && !self.is_ignored()
+    }
+
+    /// What becomes of it, in words for a person.
+    pub fn fate(&self) -> &'static str {
+        match self.outcome {
+            Outcome::Gone => "evicted",
+            Outcome::Waits => "waits",
+            Outcome::Unknown => "unknown",
+            Outcome::Stays if self.is_ignored() => "ignored",
+            Outcome::Stays => "blocked",
+        }
+    }
+
+    /// Where it stands in a list: what needs somebody first.
+    pub fn rank(&self) -> u8 {
+        match self.outcome {
+            Outcome::Stays if self.is_ignored() => 4,
+            Outcome::Stays => 0,
+            Outcome::Unknown => 1,
+            Outcome::Waits => 2,
+            Outcome::Gone => 3,
+        }
+    }
+
+    fn reference(&self) -> String {
+        format!("Pod/{}/{}", self.namespace, self.name)
+    }
+}
+
+impl NodeReport {
+    /// The finding that says why a pod of the node has its outcome.
+    pub fn about(&self, pod: &PodReport) -> Option<&Finding> {
+        let reference = pod.reference();
+        let mut about = self.findings.iter().filter(|f| f.objects.contains(&reference));
+        let said = |f: &&Finding| pod.why.as_ref().is_some_and(|why| f.message.ends_with(why.as_str()));
+        about.clone().find(said).or_else(|| about.next())
+    }
+
+    /// What a default view tells of it: warnings and errors, and whatever blocks, forces, delays or loses something.
+    pub fn told(&self) -> Vec<&Finding> {
+        let held: Vec<String> = self.pods.iter().filter(|p| p.rank() < 3).map(PodReport::reference).collect();
+        let told = |f: &&Finding| {
+            f.severity != Severity::Info || f.code == Code::OperatorOwned || f.objects.iter().any(|o| held.contains(o))
+        };
+        self.findings.iter().filter(told).collect()
+    }
+}
+
+impl Told for NodeReport {
+    const KIND: &'static str = "node";
+
+    fn path(&self) -> String {
+        self.name.to_string()
+    }
+
+    fn verdict(&self) -> &'static str {
+        self.verdict.as_str()
+    }
+
+    fn rank(&self) -> u8 {
+        match self.verdict {
+            Verdict::Blocked => 0,
+            Verdict::Unknown => 1,
+            Verdict::Waits => 2,
+            Verdict::Drains => 3,
+        }
+    }
+
+    /// What decides its verdict.
+    fn leading(&self) -> Option<&Finding> {
+        let decides = match self.verdict {
+            Verdict::Blocked => 0,
+            Verdict::Unknown => 1,
+            Verdict::Waits => 2,
+            Verdict::Drains => return None,
+        };
+        self.pods.iter().filter(|p| p.rank() == decides).find_map(|p| self.about(p))
+    }
+
+    fn is_problem(&self) -> bool {
+        self.verdict != Verdict::Drains
+    }
+
+    fn more(&self) -> Vec<String> {
+        vec!["drain-plan".to_owned(), self.name.to_string()]
+    }
+}
+
+/// What a pod meets, in a line: what holds it, else what there is to know.
+fn why(p: &PodPlan) -> Option<String> {
+    let severity = |note: &Note| note.severity.unwrap_or_else(|| note.code.severity());
+    let telling = match p.outcome {
+        Outcome::Stays | Outcome::Unknown | Outcome::Waits => {
+            let held = p.notes.iter().find(|n| n.drainability > Drainability::Drains);
+            let refused = |n: &&Note| BUDGETS.contains(&n.code) || n.code == Code::OperatorOwned;
+            held.or_else(|| p.notes.iter().find(refused)).or_else(|| p.notes.first())
+        }
+        Outcome::Gone => p.notes.iter().find(|n| severity(n) < Severity::Info),
+    };
+    telling.map(|note| note.text.clone())
 }
 
 impl From<&NodePlan> for NodeReport {
@@ -141,6 +313,7 @@ impl From<&PodPlan> for PodReport {
                 }
                 Replacement::Unschedulable(words) => ReplacementReport::Unschedulable(words.clone()),
             }),
+            why: why(p),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `BudgetStatusList`: what `status` answers.
 
 use super::digest::Told;
+use super::ignore::{self, Ignored};
 use crate::budget::arithmetic::arithmetic;
 use crate::budget::{Eviction, Judgement, Verdict};
 use crate::cure::scale_target;
@@ -52,6 +53,9 @@ pub struct BudgetStatus {
     pub reported: Reported,
     /// What it comes to.
     pub verdict: Verdict,
+    /// Why it does not count as a problem: the reason in the annotation `kubectl-pdb/ignore`, or `--ignore`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<String>,
     /// Why, and what can be done; the cause of the verdict first.
     pub findings: Vec<Finding>,
     /// The pods it covers.
@@ -183,8 +187,13 @@ impl EvictionReport {
 
 impl BudgetStatusList {
     /// The answer about these budgets of a snapshot.
-    pub fn new(snapshot: &Snapshot, judged: &[Judgement]) -> Self {
-        Self { items: judged.iter().map(|j| BudgetStatus::new(snapshot, j)).collect() }
+    pub fn new(snapshot: &Snapshot, judged: &[Judgement], flags: &[Ignored]) -> Self {
+        let status = |j: &Judgement| {
+            let mut status = BudgetStatus::new(snapshot, j);
+            status.ignored = ignore::reason(status.leading(), &j.budget.meta, flags);
+            status
+        };
+        Self { items: judged.iter().map(status).collect() }
     }
 }
 
@@ -219,6 +228,7 @@ impl BudgetStatus {
                 in_sync: j.in_sync,
             },
             verdict: j.verdict,
+            ignored: None,
             findings: j.findings.clone(),
             pods: j
                 .pods
@@ -267,7 +277,7 @@ impl Told for BudgetStatus {
     }
 
     fn is_problem(&self) -> bool {
-        self.verdict != Verdict::Allows || self.leading().is_some()
+        self.ignored.is_none() && self.leading().is_some()
     }
 
     fn more(&self) -> Vec<String> {

@@ -71,6 +71,7 @@ pub const KEPT_ANNOTATIONS: &[&str] = &[
     "eks.amazonaws.com/role-arn",
     "elbv2.k8s.aws/pod-readiness-gate-inject",
     "karpenter.sh/",
+    "kubectl-pdb/ignore",
     "kubernetes.io/config.mirror",
     "meta.helm.sh/release-name",
     "meta.helm.sh/release-namespace",

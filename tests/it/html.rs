@@ -43,7 +43,7 @@ fn what_blocks_stands_first() {
     let at = |verdict: &str| status.find(&format!("\">{verdict}</span>")).unwrap();
     assert!(at("never") < at("broken") && at("broken") < at("unhealthy") && at("unhealthy") < at("allows"));
     let plan = &pages()[1];
-    assert!(plan.find("Not before it is cured").unwrap() < plan.find(">Round 1<").unwrap());
+    assert!(plan.find("Blocked, drain later").unwrap() < plan.find(">Round 1<").unwrap());
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod half;
 mod html;
 mod imports;
 mod input;
+mod lint;
 #[cfg(feature = "live")]
 mod live;
 mod numbers;

@@ -40,15 +40,15 @@ pub fn findings<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Markup {
 fn cures(remedies: &[Remedy]) -> Markup {
     html! {
         @if !remedies.is_empty() {
-            p { "What can be done, least first:" }
+            p { "What can be done (least change first):" }
             ol.cures {
                 @for remedy in remedies {
                     li {
                         (remedy.text)
-                        @if !remedy.is_verified() { " (a direction: not tried)" }
+                        @if !remedy.is_verified() { " (not verified)" }
                         @for command in remedy.commands() { pre { (command) } }
-                        @if let Some(risk) = &remedy.risk { p.soft { "Costs: " (risk) } }
-                        @for undo in remedy.undos() { p.soft { "Back: " code { (undo) } } }
+                        @if let Some(risk) = &remedy.risk { p.soft { "Risk: " (risk) } }
+                        @for undo in remedy.undos() { p.soft { "Undo: " code { (undo) } } }
                     }
                 }
             }
@@ -98,13 +98,6 @@ pub fn count(n: usize, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
 }
 
-/// `2 never, 1 waits`: how often each word is there, in the order given; words that are not there are left out.
-pub fn counted<W: PartialEq + Copy>(all: &[W], order: &[(W, &str)]) -> String {
-    let times = |word: W| all.iter().filter(|w| **w == word).count();
-    let said = order.iter().map(|(word, text)| (times(*word), text)).filter(|(n, _)| *n > 0);
-    said.map(|(n, text)| format!("{n} {text}")).collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +107,5 @@ mod tests {
         assert_eq!(some(["a", "b", "c"].iter(), 2), "a, b and 1 more");
         assert_eq!(some(["a"].iter(), 2), "a");
         assert_eq!((count(1, "node"), count(2, "node")), ("1 node".to_owned(), "2 nodes".to_owned()));
-        assert_eq!(counted(&[2, 1, 2], &[(1, "x"), (2, "y"), (3, "z")]), "1 x, 2 y");
     }
 }

@@ -12,9 +12,8 @@ use maud::{Markup, html};
 pub fn pending(document: &Document<PendingReport>) -> String {
     let items = &document.body.items;
     let lead = match items.len() {
-        0 => "Nothing is pending.".to_owned(),
-        1 => "One pod or workload does not run.".to_owned(),
-        n => format!("{n} pods or workloads do not run."),
+        0 => "No pending pods were found.".to_owned(),
+        _ => crate::render::pending::summary(items),
     };
     let body = html! {
         @if !items.is_empty() {
@@ -69,24 +68,25 @@ fn tone(item: &PendingItem) -> Tone {
 }
 
 fn scheduler(says: &SchedulerSays, item: &PendingItem) -> Markup {
+    let helps = item.preemption.as_ref().is_some_and(|p| p.possible);
     html! {
         @if !says.message.is_empty() {
             h4 { "What the scheduler says" }
             pre { (says.message) }
         }
-        @if !says.fits.is_empty() { p { "It fits on " (parts::some(says.fits.iter(), 10)) "." } }
+        @if !says.fits.is_empty() { p { "The pod fits on " (parts::some(says.fits.iter(), 10)) "." } }
         @if !says.groups.is_empty() {
             (parts::table(
                 &format!("What speaks against the nodes for {}/{}", item.namespace, item.name),
                 &[Number("Nodes"), Words("Names"), Words("Why not"), Words("Preemption")],
-                &html! { @for group in &says.groups { (group_row(group)) } },
+                &html! { @for group in &says.groups { (group_row(group, helps)) } },
             ))
         }
     }
 }
 
-fn group_row(group: &ReasonGroup) -> Markup {
-    let resolvable = group.reasons.iter().all(|r| r.resolvable);
+fn group_row(group: &ReasonGroup, helps: bool) -> Markup {
+    let resolvable = helps && group.reasons.iter().all(|r| r.resolvable);
     html! {
         tr {
             td.number { (group.count) }
@@ -95,7 +95,7 @@ fn group_row(group: &ReasonGroup) -> Markup {
                 @if group.count > group.nodes.len() { " and " (group.count - group.nodes.len()) " more" }
             }
             td.words { @for reason in &group.reasons { div { (reason.message) " " span.soft { "(" (reason.plugin) ")" } } } }
-            td { (if resolvable { "may help" } else { "cannot help" }) }
+            td { (if resolvable { "could help" } else { "would not help" }) }
         }
     }
 }
@@ -105,8 +105,8 @@ fn preemption(says: &PreemptionSays) -> Markup {
         @if let Some(node) = &says.node {
             h4 { "What preemption would do" }
             p {
-                "It would make room on " b { (node) } " by ending " (parts::some(says.victims.iter(), 10))
-                @if says.budget_violations > 0 { ", " (says.budget_violations) " of them against a budget" }
+                "The scheduler would make room on " b { (node) } " by evicting " (parts::some(says.victims.iter(), 10))
+                @if says.budget_violations > 0 { ", " (says.budget_violations) " of them against their budget" }
                 "."
             }
         }

@@ -56,16 +56,16 @@ enum Mark {
 
 impl Mark {
     const ALL: [(Self, &str); 5] = [
-        (Self::Stuck, "stays"),
-        (Self::Unknown, "is unknown"),
-        (Self::Waits, "waits"),
-        (Self::Gone, "goes at once"),
-        (Self::LeftAlone, "is left alone"),
+        (Self::Stuck, "blocked"),
+        (Self::Unknown, "unknown"),
+        (Self::Waits, "evicted after waiting"),
+        (Self::Gone, "evicted immediately"),
+        (Self::LeftAlone, "ignored"),
     ];
 
     fn of(pod: &PodReport) -> Self {
         match pod.outcome {
-            Outcome::Stays if is_left_alone(pod) => Self::LeftAlone,
+            Outcome::Stays if pod.is_ignored() => Self::LeftAlone,
             Outcome::Stays => Self::Stuck,
             Outcome::Unknown => Self::Unknown,
             Outcome::Waits => Self::Waits,
@@ -93,7 +93,7 @@ impl Mark {
 fn rounds(plan: &DrainPlan) -> Vec<Round<'_>> {
     let named = |name: &str| plan.nodes.iter().find(|n| *n.name == *name);
     let rest: Vec<&NodeReport> = plan.nodes.iter().filter(|n| round_of(plan, n).is_none()).collect();
-    let rest = (!rest.is_empty()).then(|| Round { title: "Not before it is cured".to_owned(), nodes: rest });
+    let rest = (!rest.is_empty()).then(|| Round { title: "Blocked, drain later".to_owned(), nodes: rest });
     let rounds = plan.order.iter().enumerate().map(|(at, names)| Round {
         title: format!("Round {}", at + 1),
         nodes: names.iter().filter_map(|n| named(n)).collect(),
@@ -147,25 +147,39 @@ fn drawing(rounds: &[Round<'_>], domain: &str, columns: usize, class: &str) -> M
     }
 }
 
-/// The picture for those who do not see it.
+/// The picture for those who do not see it: a summary, as the table below has every node.
 fn in_words(rounds: &[Round<'_>]) -> String {
     let words = rounds.iter().map(|round| {
-        let names: Vec<String> =
-            round.nodes.iter().take(DRAWN).map(|n| format!("{} {}", n.name, n.verdict.as_str())).collect();
-        format!("{}: {}", round.title, names.join(", "))
+        let mut counted: Vec<(&str, usize)> = Vec::new();
+        for verdict in round.nodes.iter().map(|n| drawn_verdict(n)) {
+            match counted.iter_mut().find(|(word, _)| *word == verdict) {
+                Some((_, count)) => *count += 1,
+                None => counted.push((verdict, 1)),
+            }
+        }
+        let counted: Vec<String> = counted.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        format!("{}: {} ({})", round.title, super::parts::count(round.nodes.len(), "node"), counted.join(", "))
     });
     words.collect::<Vec<_>>().join(". ")
 }
 
+/// A round is drained after the rounds before it: there it matters how a node's drain ends alone.
+fn drawn_verdict(node: &NodeReport) -> &'static str {
+    node.alone.as_str()
+}
+
 fn node_box(node: &NodeReport, name: &str, x: usize, y: usize) -> Markup {
     let pods = by_outcome(node);
-    let (drawn, more) = (pods.len().min(IN_A_ROW * ROWS), pods.len().saturating_sub(IN_A_ROW * ROWS));
+    let verdict = drawn_verdict(node);
+    // The pods' outcomes are those of the command as given, which are others where the verdict is another.
+    let most = if node.verdict == node.alone { IN_A_ROW * ROWS } else { 0 };
+    let (drawn, more) = (pods.len().min(most), pods.len().saturating_sub(most));
     html! {
-        rect class={ "box " (node.verdict.as_str()) } x=(x) y=(y) width=(BOX.0) height=(BOX.1) rx="6" {}
+        rect class={ "box " (verdict) } x=(x) y=(y) width=(BOX.0) height=(BOX.1) rx="6" {}
         text.name x=(x + 10) y=(y + 19) { (name) }
         text.note x=(x + 10) y=(y + 37) {
-            (node.verdict.as_str()) ", " (pods.len()) @if pods.len() == 1 { " pod" } @else { " pods" }
-            @if more > 0 { " (" (drawn) " drawn)" }
+            (verdict) ", " (pods.len()) @if pods.len() == 1 { " pod" } @else { " pods" }
+            @if more > 0 && drawn > 0 { " (" (drawn) " drawn)" }
         }
         @for (at, pod) in pods.iter().take(drawn).enumerate() {
             (Mark::of(pod).at(x + 10 + (at % IN_A_ROW) * (MARK + 3), y + 47 + (at / IN_A_ROW) * (MARK + 4)))
@@ -183,12 +197,6 @@ pub fn by_outcome(node: &NodeReport) -> Vec<&PodReport> {
 /// The round that a node is in, from 1.
 pub fn round_of(plan: &DrainPlan, node: &NodeReport) -> Option<usize> {
     plan.order.iter().position(|round| round.contains(&node.name)).map(|at| at + 1)
-}
-
-/// Whether a pod that stays is one that drain does not mean to move.
-pub fn is_left_alone(pod: &PodReport) -> bool {
-    use crate::drain::outcome::Action;
-    matches!(pod.action, Action::Skip | Action::None)
 }
 
 #[cfg(test)]

@@ -3,35 +3,21 @@
 use super::page::page;
 use super::parts;
 use super::parts::{Number, Words};
-use super::picture::{by_outcome, is_left_alone, picture, round_of};
+use super::picture::{by_outcome, picture, round_of};
 use crate::drain::outcome::{Outcome, Verdict};
 use crate::finding::Finding;
 use crate::render::style::Tone;
 use crate::report::Document;
+use crate::report::digest::Told;
 use crate::report::plan::{DrainPlan, NodeReport, PodReport, ReplacementReport};
 use maud::{Markup, html};
-
-/// What needs somebody first.
-const ORDER: &[(Verdict, &str)] = &[
-    (Verdict::Blocked, "blocked"),
-    (Verdict::Unknown, "unknown"),
-    (Verdict::Waits, "waits"),
-    (Verdict::Drains, "drains"),
-];
-const OUTCOMES: &[(Outcome, &str)] = &[
-    (Outcome::Stays, "stays"),
-    (Outcome::Unknown, "unknown"),
-    (Outcome::Waits, "waits"),
-    (Outcome::Gone, "gone at once"),
-];
 
 /// The page.
 pub fn plan(document: &Document<DrainPlan>) -> String {
     let plan = &document.body;
     let mut nodes: Vec<&NodeReport> = plan.nodes.iter().collect();
-    nodes.sort_by_key(|n| ORDER.iter().position(|(v, _)| *v == n.verdict));
-    let verdicts: Vec<Verdict> = nodes.iter().map(|n| n.verdict).collect();
-    let lead = format!("{}: {}.", parts::count(nodes.len(), "node"), parts::counted(&verdicts, ORDER));
+    nodes.sort_by_key(|n| n.rank());
+    let lead = crate::render::plan::summary(&plan.nodes);
     let told: Vec<(usize, &NodeReport)> = nodes
         .iter()
         .copied()
@@ -75,18 +61,17 @@ pub fn plan(document: &Document<DrainPlan>) -> String {
 fn order_in_words(plan: &DrainPlan) -> String {
     let left_out = plan.nodes.iter().filter(|n| round_of(plan, n).is_none()).count();
     let rounds = match plan.order.len() {
-        0 => return "No node can be drained before what blocks it is cured.".to_owned(),
-        1 => "One round: all nodes in it may be drained at the same time.".to_owned(),
+        0 => return "No node can be drained before it is unblocked.".to_owned(),
+        1 => "1 round: all its nodes can be drained at the same time.".to_owned(),
         n => format!(
-            "{n} rounds, one after the other; nodes in one round may be drained at the same time. No order needs fewer \
-             than {}.",
+            "{n} rounds, one after the other; nodes in one round can be drained at the same time. At least {} are needed.",
             plan.lower_bound
         ),
     };
     match left_out {
         0 => rounds,
-        1 => format!("{rounds} One node is in none: it has to be cured first."),
-        n => format!("{rounds} {n} nodes are in none: they have to be cured first."),
+        1 => format!("{rounds} 1 node is in no round: unblock it first."),
+        n => format!("{rounds} {n} nodes are in no round: unblock them first."),
     }
 }
 
@@ -109,16 +94,24 @@ fn seconds(seconds: i64) -> String {
 }
 
 fn article(at: usize, n: &NodeReport) -> Markup {
-    let outcomes: Vec<Outcome> = n.pods.iter().map(|p| p.outcome).collect();
+    let mut fates: Vec<(&str, usize)> = Vec::new();
+    for pod in by_outcome(n) {
+        match fates.iter_mut().find(|(fate, _)| *fate == pod.fate()) {
+            Some((_, count)) => *count += 1,
+            None => fates.push((pod.fate(), 1)),
+        }
+    }
+    let fates: Vec<String> = fates.iter().map(|(fate, count)| format!("{count} {fate}")).collect();
     html! {
         article id={ "n" (at) } {
             header { h3 { (n.name) } (parts::verdict(n.verdict.as_str())) }
+            @if let Some(finding) = n.leading() { p { b { (finding.message) } } }
             p {
-                (parts::count(n.pods.len(), "pod")) @if !n.pods.is_empty() { ": " (parts::counted(&outcomes, OUTCOMES)) }
-                ". About " (seconds(n.estimate.seconds)) " for those that go (" (n.estimate.basis) ")."
+                (parts::count(n.pods.len(), "pod")) @if !n.pods.is_empty() { ": " (fates.join(", ")) }
+                ". About " (seconds(n.estimate.seconds)) " for those that are evicted (" (n.estimate.basis) ")."
             }
             pre { (n.command) }
-            (parts::findings(blocking_first(n)))
+            (parts::findings(leading_first(n)))
             @if !n.pods.is_empty() {
                 details {
                     summary { "All " (parts::count(n.pods.len(), "pod")) " of " (n.name) }
@@ -140,12 +133,10 @@ fn article(at: usize, n: &NodeReport) -> Markup {
     }
 }
 
-/// A node's findings, those about pods that hold it up first.
-fn blocking_first(n: &NodeReport) -> Vec<&Finding> {
-    let stuck = n.pods.iter().filter(|p| p.outcome == Outcome::Stays && !is_left_alone(p));
-    let stuck: Vec<String> = stuck.map(|p| format!("Pod/{}/{}", p.namespace, p.name)).collect();
+/// A node's findings, the one that leads first.
+fn leading_first(n: &NodeReport) -> Vec<&Finding> {
     let mut findings: Vec<&Finding> = n.findings.iter().collect();
-    findings.sort_by_key(|f| !f.objects.iter().any(|object| stuck.contains(object)));
+    findings.sort_by_key(|f| n.leading() != Some(*f));
     findings
 }
 
@@ -154,16 +145,16 @@ fn pod_row(pod: &PodReport) -> Markup {
     let tone = match pod.outcome {
         Outcome::Gone => Tone::Good,
         Outcome::Waits => Tone::Waiting,
-        Outcome::Stays if is_left_alone(pod) => Tone::Faint,
+        Outcome::Stays if pod.is_ignored() => Tone::Faint,
         Outcome::Stays => Tone::Bad,
         Outcome::Unknown => Tone::Faint,
     };
     html! {
         tr {
             td.name { (pod.namespace) "/" (pod.name) }
-            td { span class={ "tag " (parts::class(tone)) } { (pod.outcome.as_str()) } }
+            td { span class={ "tag " (parts::class(tone)) } { (pod.fate()) } }
             td.number { @match pod.step { Some(step) => (step), None => "–" } }
-            td.words { (codes.join(", ")) }
+            td.words { (pod.why.as_deref().unwrap_or("–")) @if !codes.is_empty() { " " span.soft { "(" (codes.join(", ")) ")" } } }
             td { (parts::some(pod.budgets.iter(), 4)) }
             td.words {
                 @match &pod.replacement {
