@@ -94,7 +94,13 @@ fn blocked_by(blocker: &Blocker<'_>, document: &Document<DrainPlan>, screen: &Sc
     let mut line = |text: &str| out.push_str(&format!("  {}\n", wrap(&safe(text), width, 4)));
     line(&format!("{}: {}", if blocker.nodes.len() == 1 { "node" } else { "nodes" }, named(&blocker.nodes, 4)));
     line(&blocker.finding.message);
-    if let Some(fix) = blocker.finding.remedies.first() {
+    let node = document.body.nodes.iter().find(|n| blocker.nodes.first() == Some(&&n.name));
+    // A budget that its own drain uses up is best helped by a place for the replacement.
+    let place = node
+        .into_iter()
+        .flat_map(|n| &n.findings)
+        .filter(|f| f.code == Code::ReplacementUnschedulable && blocker.finding.code == Code::BudgetShared);
+    if let Some(fix) = place.chain([blocker.finding]).find_map(|f| f.remedies.first()) {
         let kind = if fix.is_verified() { "fix" } else { "fix, not verified" };
         line(&format!("{kind}: {}", fix.text));
     }
@@ -216,9 +222,14 @@ fn detail(n: &NodeReport, screen: &Screen) -> String {
     if !n.pods.is_empty() {
         out.push_str(&format!("\n{}", pods(n, screen)));
     }
-    if !told.is_empty() {
-        out.push('\n');
-        told.iter().for_each(|f| out.push_str(&paragraph(f, screen)));
+    // What stands above, or in the table, is not told again.
+    let said = |f: &&&Finding| {
+        let in_table = n.pods.iter().any(|p| p.why.as_ref().is_some_and(|why| f.message.ends_with(why.as_str())));
+        screen.wide() || (n.leading() != Some(**f) && !in_table)
+    };
+    let rest: String = told.iter().filter(said).map(|f| paragraph(f, screen)).collect();
+    if !rest.is_empty() {
+        out.push_str(&format!("\n{rest}"));
     }
     out.push_str(&format!("\n  {}\n", wrap(&time(n), width, 2)));
     out
@@ -294,7 +305,8 @@ fn pods(n: &NodeReport, screen: &Screen) -> String {
             let what = format!("{} pods (-o wide names them)", group.len());
             table.row([step(first).into(), what.into(), fate(first), group_why(group).into()]);
         } else {
-            group.iter().for_each(|p| table.row(row(p, screen)));
+            let led = n.leading().map_or("", |f| f.message.as_str());
+            group.iter().for_each(|p| table.row(row(p, led, screen)));
         }
         rest = others;
     }
@@ -334,7 +346,7 @@ fn group_why(group: &[&PodReport]) -> String {
     }
 }
 
-fn row(p: &PodReport, screen: &Screen) -> Vec<Cell> {
+fn row(p: &PodReport, led: &str, screen: &Screen) -> Vec<Cell> {
     let mut row: Vec<Cell> = vec![step(p).into(), p.path().into(), fate(p)];
     if screen.wide() {
         let action = match p.action {
@@ -353,6 +365,7 @@ fn row(p: &PodReport, screen: &Screen) -> Vec<Cell> {
         row.extend([action.into(), new.into(), budgets.into()]);
     }
     let why = match (&p.why, &p.replacement) {
+        (Some(why), _) if led.ends_with(why.as_str()) && !screen.wide() => "see above".to_owned(),
         (Some(why), _) => why.clone(),
         (None, Some(ReplacementReport::Node(node))) => format!("replacement fits on {node}"),
         _ => "-".to_owned(),
