@@ -267,6 +267,18 @@ codes! {
         such_as "preStop sleeps 60 s, terminationGracePeriodSeconds is 30."
         cure "Raise terminationGracePeriodSeconds (and a NodePool's terminationGracePeriod) above the sum."
     },
+    NoPrestop = "no-prestop" Warning {
+        means "A load balancer sends requests to the pod, and no container has a preStop hook: the pod is stopped while \
+               requests still arrive."
+        such_as "A Service of type LoadBalancer, and containers that end at once at SIGTERM."
+        cure "Add a preStop hook that waits until the load balancer has removed the pod (sleep, 10 s or more)."
+    },
+    ShellAsInit = "shell-as-init" Warning {
+        means "A shell is PID 1 of a container and hands SIGTERM to none of its programs: they are killed when the grace \
+               period is over."
+        such_as "command: [sh, -c, \"prepare; java -jar app.jar\"]."
+        cure "Start the program with exec in the script, or run an init such as tini in the image."
+    },
     Downtime = "downtime" Warning {
         means "All pods of the workload are on the nodes that are drained, and no budget protects them: the workload is down for a while."
         such_as "A Deployment of one replica."
@@ -302,6 +314,11 @@ codes! {
         means "The pod's credentials come from an agent that the target node must run."
         such_as "EKS Pod Identity, and the agent is not Ready on the other nodes."
         cure "See that the agent's DaemonSet is Ready on the node of the new pod."
+    },
+    Identity = "identity" Info {
+        means "Where the pod's credentials come from; the replacement gets the same."
+        such_as "A role of the service account (IRSA): AWS_WEB_IDENTITY_TOKEN_FILE is set."
+        cure "Nothing has to be done."
     },
     AutoscalerKeeps = "autoscaler-keeps" Info {
         means "An annotation keeps autoscalers from evicting the pod. It does not stop kubectl drain."

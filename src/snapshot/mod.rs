@@ -6,6 +6,7 @@ pub(crate) mod budget;
 pub mod builder;
 pub mod coverage;
 mod custom;
+pub(crate) mod entrypoint;
 pub(crate) mod event;
 pub(crate) mod header;
 pub(crate) mod intern;

@@ -1,5 +1,6 @@
 //! Pods as they are kept: the template shared among equal pods, and the state of each.
 
+use super::entrypoint::Entrypoint;
 use super::intern::{Interner, Map, Str};
 use super::meta::Meta;
 use super::probe::Probe;
@@ -109,6 +110,8 @@ pub struct Container {
     pub startup_probe: Option<Probe>,
     /// What runs before it is stopped.
     pub pre_stop: Option<PreStop>,
+    /// What its command tells of how it ends; `None` where it tells nothing.
+    pub entrypoint: Option<Entrypoint>,
     /// Names of those environment variables that tell where credentials come from or name a broker; never a value.
     pub env: Box<[Str]>,
 }
@@ -122,6 +125,17 @@ pub enum PreStop {
     Exec(Option<i64>),
     /// Calls the container over the network.
     Other,
+}
+
+impl PreStop {
+    /// How long it takes, in seconds; `None` where it does not say.
+    pub fn seconds(&self) -> Option<i64> {
+        match self {
+            Self::Sleep(seconds) => Some(*seconds),
+            Self::Exec(seconds) => *seconds,
+            Self::Other => None,
+        }
+    }
 }
 
 /// Requests and limits.
@@ -427,13 +441,12 @@ impl PodSpec {
     /// The longest wait of its preStop hooks in seconds, as far as they tell: those of sidecars begin together with the
     /// others. Mirrors `killContainer` of `pkg/kubelet/kuberuntime/kuberuntime_container.go`.
     pub fn longest_pre_stop(&self) -> Option<i64> {
-        let wait = |hook: &PreStop| match hook {
-            PreStop::Sleep(seconds) => Some(*seconds),
-            PreStop::Exec(seconds) => *seconds,
-            PreStop::Other => None,
-        };
-        let sidecars = self.init_containers.iter().filter(|c| c.sidecar);
-        self.containers.iter().chain(sidecars).filter_map(|c| c.pre_stop.as_ref()).filter_map(wait).max()
+        self.running_containers().filter_map(|c| c.pre_stop.as_ref()?.seconds()).max()
+    }
+
+    /// The containers that run until the pod ends: with the sidecars among the init containers.
+    pub fn running_containers(&self) -> impl Iterator<Item = &Container> {
+        self.containers.iter().chain(self.init_containers.iter().filter(|c| c.sidecar))
     }
 }
 

@@ -1,5 +1,6 @@
 //! From the wire form of a pod or a pod template to what is kept. Errors name the field that cannot be read.
 
+use super::entrypoint;
 use super::intern::{Interner, Str};
 use super::keep::{Keep, Reader};
 use super::meta::Meta;
@@ -120,7 +121,14 @@ fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> PodSpec {
 /// Environment variables whose names (never values) are kept: they tell where credentials come from, or a Kafka client.
 pub fn keeps_env(name: &str) -> bool {
     matches!(name, "AWS_WEB_IDENTITY_TOKEN_FILE" | "AWS_ROLE_ARN" | "AWS_CONTAINER_CREDENTIALS_FULL_URI")
-        || name.contains("KAFKA")
+        || is_kafka(name)
+}
+
+/// Whether the name of an environment variable says that a client of Kafka reads it: `KAFKA_BROKERS`,
+/// `SPRING_KAFKA_BOOTSTRAP_SERVERS`, `MSK_BOOTSTRAP_SERVERS`, `CONNECT_BOOTSTRAP_SERVERS`, `BROKERS_MSK`.
+pub fn is_kafka(name: &str) -> bool {
+    ["KAFKA", "BOOTSTRAP_SERVER", "BOOTSTRAP_BROKER"].iter().any(|mark| name.contains(mark))
+        || name.split('_').any(|word| word == "MSK")
 }
 
 fn container(w: &wire::Container, host_network: bool, i: &mut Interner) -> Container {
@@ -149,6 +157,7 @@ fn container(w: &wire::Container, host_network: bool, i: &mut Interner) -> Conta
         restarts_by_rule: !w.restart_policy_rules.is_empty(),
         readiness_probe: w.readiness_probe.as_ref().map(Probe::read),
         startup_probe: w.startup_probe.as_ref().map(Probe::read),
+        entrypoint: entrypoint::read(&w.command, &w.args, i),
         pre_stop: w.lifecycle.as_ref().and_then(|l| l.pre_stop.as_ref()).map(pre_stop),
         env: w.env.iter().filter(|e| keeps_env(&e.name)).map(|e| i.str(&e.name)).collect(),
     }

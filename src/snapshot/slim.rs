@@ -2,6 +2,8 @@
 //! attached to a ticket. Never an environment value, a Secret, or an annotation that is not used.
 
 use super::api_version;
+use super::entrypoint;
+use super::intern::Interner;
 use super::kinds::Kind;
 use super::meta::{OwnerRef, keeps_annotation};
 use super::read_pod::{keeps_env, sleep_in};
@@ -75,8 +77,12 @@ fn clean_metadata(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Of the environment only names that tell something, of a command before the stop only how long it sleeps.
+/// Of the environment only names that tell something, of commands only what tells how the container ends.
 fn clean_container(fields: &mut Map<String, Value>) {
+    // What has no name is no container, but a hook of one.
+    if fields.contains_key("name") {
+        clean_command(fields);
+    }
     if let Some(Value::Array(env)) = fields.get_mut("env") {
         env.retain(|variable| variable["name"].as_str().is_some_and(keeps_env));
         if env.is_empty() {
@@ -89,6 +95,14 @@ fn clean_container(fields: &mut Map<String, Value>) {
         if let Some(seconds) = sleep_in(&words) {
             exec.insert("command".into(), value!(["sleep", seconds.to_string()]));
         }
+    }
+}
+
+fn clean_command(fields: &mut Map<String, Value>) {
+    let mut words = |name| serde_json::from_value(fields.shift_remove(name).unwrap_or_default()).unwrap_or_default();
+    let (command, args): (Vec<String>, Vec<String>) = (words("command"), words("args"));
+    if let Some(entrypoint) = entrypoint::read(&command, &args, &mut Interner::default()) {
+        fields.insert("command".into(), value!(entrypoint.command()));
     }
 }
 

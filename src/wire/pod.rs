@@ -64,6 +64,8 @@ wire! {
     Container {
         name: str = 1,
         image: str = 2,
+        command: strings = 3,
+        args: strings = 4,
         ports: list(ContainerPort) = 6,
         env: list(EnvVar) = 7,
         resources: msg(ResourceRequirements) = 8,

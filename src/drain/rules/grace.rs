@@ -6,6 +6,7 @@ use crate::drain::note::Note;
 use crate::duration;
 use crate::finding::Code;
 use crate::snapshot::age::duration_words;
+use crate::snapshot::pod::{Container, PreStop};
 use crate::snapshot::{Snapshot, Str};
 use crate::wire::karpenter::NodePool;
 use std::collections::HashMap;
@@ -21,6 +22,45 @@ fn node_pools(snapshot: &Snapshot) -> HashMap<Str, i64> {
     let seconds = |text: &str| i64::try_from(duration::parse(text).ok()?.as_secs()).ok();
     let grace = |pool: &NodePool| seconds(pool.spec.template.spec.termination_grace_period.as_ref()?);
     snapshot.node_pools.iter().filter_map(|pool| Some((pool.meta.name.clone(), grace(pool)?))).collect()
+}
+
+/// How long a container needs to end.
+struct Ending<'a> {
+    container: &'a str,
+    /// What its preStop hook takes, in seconds.
+    hook: i64,
+    /// How long its server is told to wait, in seconds, and by which flag.
+    shutdown: Option<(&'a str, i64)>,
+}
+
+impl<'a> Ending<'a> {
+    /// `None` for a container that says nothing of it.
+    fn of(c: &'a Container) -> Option<Self> {
+        let hook = c.pre_stop.as_ref().and_then(PreStop::seconds);
+        let shutdown = c.entrypoint.as_ref().and_then(|e| e.shutdown.as_ref()).map(|(flag, s)| (&**flag, *s));
+        let says = hook.is_some() || shutdown.is_some();
+        says.then(|| Self { container: &c.name, hook: hook.unwrap_or_default(), shutdown })
+    }
+
+    /// The kubelet stops a container once its hook has ended; both count against the grace period.
+    fn seconds(&self) -> i64 {
+        self.hook.saturating_add(self.shutdown.map_or(SHUTDOWN, |(_, seconds)| seconds))
+    }
+
+    fn text(&self, given: i64) -> String {
+        let Self { container, hook, .. } = self;
+        let Some((flag, wait)) = self.shutdown else {
+            return format!(
+                "its preStop hook alone takes {hook} s of {given} s of grace: the containers are killed before they can end"
+            );
+        };
+        let parts = if *hook > 0 { format!("preStop {hook} s, then --{flag} {wait} s") } else { format!("--{flag}") };
+        format!(
+            "container {container} needs up to {} s to end ({parts}) and has {given} s of grace: it can be killed while \
+             requests are open",
+            self.seconds()
+        )
+    }
 }
 
 pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
@@ -49,14 +89,13 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
         );
         notes.push(Note::new(Code::GraceBudget, text));
     }
-    if let Some(sleep) = pod.spec.longest_pre_stop().filter(|sleep| sleep.saturating_add(SHUTDOWN) > given) {
-        let text = format!(
-            "its preStop hook alone takes {sleep} s of {given} s of grace: the containers are killed before they can end"
-        );
+    let endings = rule.containers().filter_map(Ending::of);
+    if let Some(ending) = endings.max_by_key(|e| e.seconds()).filter(|e| e.seconds() > given) {
         let remedy = Remedy::advice(format!(
-            "raise terminationGracePeriodSeconds of its template to more than {sleep} s plus what it needs to shut down"
+            "raise terminationGracePeriodSeconds of its template to {} s or more",
+            ending.seconds()
         ));
-        notes.push(Note::new(Code::GraceBudget, text).remedy(remedy));
+        notes.push(Note::new(Code::GraceBudget, ending.text(given)).remedy(remedy));
     }
 }
 
@@ -149,6 +188,36 @@ mod tests {
                 -1,
                 "short",
                 &[(Drainability::Drains, "NodePool short ends the node")],
+            ),
+            (
+                "a server that waits",
+                30,
+                (r#", "command": ["gunicorn", "--graceful-timeout", "60"]"#, ""),
+                "",
+                -1,
+                "",
+                &[(
+                    Drainability::Drains,
+                    "container c needs up to 60 s to end (--graceful-timeout) and has 30 s of grace",
+                )],
+            ),
+            (
+                "a server that waits after the hook",
+                30,
+                (&*format!(r#", "args": ["--shutdown-timeout=20s"] {}"#, sleep(15)), ""),
+                "",
+                -1,
+                "",
+                &[(Drainability::Drains, "up to 35 s to end (preStop 15 s, then --shutdown-timeout 20 s)")],
+            ),
+            (
+                "a server that has the time",
+                60,
+                (&*format!(r#", "args": ["--shutdown-timeout=20s"] {}"#, sleep(15)), ""),
+                "",
+                -1,
+                "",
+                &[],
             ),
             ("its pool waits as long", 60, ("", ""), "", -1, "short", &[]),
             ("its pool never ends it", 61, ("", ""), "", -1, "never", &[]),

@@ -7,11 +7,13 @@ mod flags;
 mod gates;
 mod grace;
 mod jobs;
+mod no_prestop;
 mod operators;
 mod ordered;
 mod reloader;
 mod rollout;
 mod rule;
+mod shell;
 mod stuck;
 mod unread;
 mod webhooks;
@@ -40,6 +42,8 @@ const ALL: &[fn(&RuleContext<'_>, &mut Vec<Note>)] = &[
     jobs::check,
     rollout::check,
     grace::check,
+    no_prestop::check,
+    shell::check,
     gates::check,
     agents::check,
     reloader::check,

@@ -4,9 +4,12 @@ use crate::drain::context::DrainContext;
 use crate::drain::filters::PodDeleteStatus;
 use crate::drain::options::DrainOptions;
 use crate::snapshot::node::Node;
+use crate::snapshot::object::Object;
+use crate::snapshot::pod::Container;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
 use crate::snapshot::{Snapshot, Str};
+use crate::wire::core::{Service, ServiceSpec};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -64,6 +67,21 @@ impl<'a> RuleContext<'a> {
             return self.context.drainer.grace == Some(0);
         }
         self.pod.is_finished() || self.grace() == 0
+    }
+
+    /// The Services whose selector the pod's labels match.
+    pub fn services(&self) -> impl Iterator<Item = &'a Arc<Object<Service>>> + use<'a> {
+        let pod: &'a Arc<Pod> = self.pod;
+        let selects = |s: &ServiceSpec| {
+            !s.selector.is_empty() && s.selector.iter().all(|(k, v)| pod.meta.labels.get(k).is_some_and(|l| **l == **v))
+        };
+        let services = self.snapshot.services.in_namespace(pod.meta.ns()).iter();
+        services.filter(move |service| service.spec.as_ref().is_some_and(selects))
+    }
+
+    /// The containers that run until the pod ends: with the sidecars among the init containers.
+    pub fn containers(&self) -> impl Iterator<Item = &'a Container> + use<'a> {
+        self.pod.spec.running_containers()
     }
 
     /// Whether some budget covers it.
