@@ -41,11 +41,23 @@ pub struct UnreadyPod {
     pub why: NotReady,
 }
 
+/// What a budget is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// The pods that there are, as they are.
+    Present,
+    /// What is written: every workload with all its pods Ready. In the snapshot one pod stands for all of a workload, as
+    /// there may be 2147483647 of them, and the numbers are those of the [`Ideal`].
+    Spec,
+}
+
 /// A budget with all that the rules look at.
 #[derive(Debug, Clone)]
 pub struct BudgetContext<'a> {
     /// The cluster.
     pub snapshot: &'a Snapshot,
+    /// What it is judged by.
+    pub basis: Basis,
     /// The budget.
     pub budget: Arc<Budget>,
     /// What it covers.
@@ -65,8 +77,13 @@ pub struct BudgetContext<'a> {
 }
 
 impl<'a> BudgetContext<'a> {
-    /// Looks at a budget of a snapshot.
+    /// Looks at a budget of a snapshot, with the pods that there are.
     pub fn new(snapshot: &'a Snapshot, budget: Arc<Budget>, scope: Scope) -> Self {
+        Self::on(Basis::Present, snapshot, budget, scope)
+    }
+
+    /// Looks at a budget of a snapshot.
+    pub fn on(basis: Basis, snapshot: &'a Snapshot, budget: Arc<Budget>, scope: Scope) -> Self {
         let covered = |(pod, budgets): &(Arc<Pod>, Vec<Arc<Budget>>)| CoveredPod {
             pod: pod.clone(),
             counted: counts_as_healthy(pod, &budget, snapshot.now),
@@ -85,10 +102,11 @@ impl<'a> BudgetContext<'a> {
         let stuck: HashSet<*const Pod> = lasting.chain(hanging).map(Arc::as_ptr).collect();
         let ideal = Ideal::new(snapshot, &budget, &scope, &stuck);
         let (numbers, owners, failure) = match compute(snapshot, &budget, all) {
+            Ok((_, owners)) if basis == Basis::Spec => (ideal.numbers(&budget), owners, None),
             Ok((numbers, owners)) => (numbers, owners, None),
             Err(error) => (reported(&budget), None, Some(error)),
         };
-        Self { snapshot, budget, scope, pods, numbers, owners, failure, ideal, unready }
+        Self { snapshot, basis, budget, scope, pods, numbers, owners, failure, ideal, unready }
     }
 
     /// The same budget in a cluster that was changed, once the controller has looked at it again; `None` where it is gone.
@@ -99,7 +117,7 @@ impl<'a> BudgetContext<'a> {
         for (_, budgets) in &mut scope.pods {
             budgets.iter_mut().filter(|b| Arc::ptr_eq(b, budget)).for_each(|b| *b = synced.clone());
         }
-        Some(BudgetContext::new(changed, synced, scope))
+        Some(BudgetContext::on(self.basis, changed, synced, scope))
     }
 
     /// Whether the controller's sync fails for certain: by what is in the input, or as it is reported.

@@ -111,6 +111,11 @@ impl Ideal {
         self.owners.push(Share { owner, scale, covered });
     }
 
+    /// What the controller would write.
+    pub fn numbers(&self, budget: &Budget) -> Numbers {
+        numbers(budget, self.expected, self.healthy)
+    }
+
     /// How many the budget's rule would allow to be evicted.
     pub fn allowed(&self, budget: &Budget) -> i32 {
         self.allowed_with(budget, 0)
@@ -142,10 +147,14 @@ impl Ideal {
 }
 
 fn allowed(budget: &Budget, expected: i64, healthy: i64) -> i32 {
+    numbers(budget, expected, healthy).allowed
+}
+
+fn numbers(budget: &Budget, expected: i64, healthy: i64) -> Numbers {
     let clamp = |n: i64| i32::try_from(n.max(0)).unwrap_or(i32::MAX);
     match desired(&budget.rule, expected.max(0)) {
-        Ok(desired) if budget.rule.value().is_some() => Numbers::new(clamp(expected), desired, clamp(healthy)).allowed,
-        _ => 0,
+        Ok(desired) if budget.rule.value().is_some() => Numbers::new(clamp(expected), desired, clamp(healthy)),
+        _ => Numbers::new(0, 0, clamp(healthy)),
     }
 }
 

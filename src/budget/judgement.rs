@@ -1,7 +1,7 @@
 //! What is found out about a budget: numbers, verdict, causes, and what can be done.
 
 use super::Selection;
-use super::context::{BudgetContext, CoveredPod, reported};
+use super::context::{Basis, BudgetContext, CoveredPod, reported};
 use super::ideal::Ideal;
 use super::numbers::Numbers;
 use super::remedies;
@@ -44,8 +44,13 @@ impl Judgement {
 
 /// Judges the budget at a position of the snapshot's table.
 pub fn judge(snapshot: &Snapshot, selection: &Selection, at: usize) -> Option<Judgement> {
+    judge_by(Basis::Present, snapshot, selection, at)
+}
+
+/// Judges the budget at a position of the snapshot's table by the pods that there are, or by what is written.
+pub fn judge_by(basis: Basis, snapshot: &Snapshot, selection: &Selection, at: usize) -> Option<Judgement> {
     let budget = snapshot.budgets.get(at)?;
-    let context = BudgetContext::new(snapshot, budget.clone(), Scope::new(snapshot, selection, at));
+    let context = BudgetContext::on(basis, snapshot, budget.clone(), Scope::new(snapshot, selection, at));
     let (verdict, mut causes) = assess(&context);
     remedies::add(&context, &mut causes);
     let numbers = match (context.sync_fails(), context.keeps_old_numbers()) {

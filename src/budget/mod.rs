@@ -27,9 +27,9 @@ mod scope;
 pub mod selection;
 pub mod verdict;
 
-pub use context::CoveredPod;
+pub use context::{Basis, CoveredPod};
 pub use evict::Eviction;
-pub use judgement::{Judgement, judge};
+pub use judgement::{Judgement, judge, judge_by};
 pub use numbers::Numbers;
 pub use selection::Selection;
 pub use verdict::Verdict;

@@ -6,8 +6,9 @@ use crate::answer::Answer;
 use crate::budget::{Judgement, Selection, Verdict, judge};
 use crate::cli::{Global, StatusArgs};
 use crate::error::{Failure, FailureKind, Result};
-use crate::finding::Code;
+use crate::finding::{Code, Ref};
 use crate::input::Scope;
+use crate::pending::threats;
 use crate::render::{self, Format};
 use crate::report::status::{BudgetStatus, BudgetStatusList};
 use crate::report::{Document, Need};
@@ -137,7 +138,16 @@ fn select(args: &StatusArgs, snapshot: &Snapshot, scope: &Scope) -> Result<Vec<J
     at.extend(of_workloads);
     at.sort_unstable();
     at.dedup();
-    Ok(at.into_iter().filter_map(|at| judge(snapshot, &selection, at)).collect())
+    let mut judged: Vec<Judgement> = at.into_iter().filter_map(|at| judge(snapshot, &selection, at)).collect();
+    // Of a live namespace the pods of others are not there, without which nothing can be said of room.
+    if *scope == Scope::All || snapshot.source.server.is_none() {
+        let threats = threats::threats(snapshot);
+        for j in &mut judged {
+            let budget = Ref::budget(&j.budget);
+            j.findings.extend(threats::finding(&threats, budget, j.pods.iter().map(|p| &p.pod)));
+        }
+    }
+    Ok(judged)
 }
 
 /// The budgets that are named, and the positions of those of the workloads that are named (`deployment/web`).

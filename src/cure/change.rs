@@ -89,7 +89,7 @@ impl Change {
         let mut changed = snapshot.clone();
         match self {
             Self::SetRule(budget, rule) => {
-                changed.budgets.put(Arc::new(Budget { rule: rule.clone(), ..(**budget).clone() }));
+                changed.budgets.put(Arc::new(Budget { rule: rule.clone(), fault: None, ..(**budget).clone() }));
             }
             Self::SetSelector(budget, selector) => {
                 changed.budgets.put(Arc::new(Budget { selector: selector.clone(), ..(**budget).clone() }));

@@ -139,6 +139,41 @@ codes! {
         such_as "CloudNativePG keeps its primary with a budget and moves the primary once the node is cordoned."
         cure "Use the operator's own way to drain a node."
     },
+    InvalidBudget = "invalid-budget" Error {
+        means "The API server refuses the budget as it is written, so it is never created or changed to this."
+        such_as "Both minAvailable and maxUnavailable are set, or minAvailable is 120%."
+        cure "Correct the field that the message names."
+    },
+    Quorum = "quorum" Warning {
+        means "The budget keeps fewer members of a store than a majority. Evictions that it allows can end the quorum, and \
+               the store then refuses writes."
+        such_as "etcd with 5 members under minAvailable 2: three can be evicted at once, and the majority is 3."
+        cure "Set maxUnavailable: 1, or a minAvailable of at least the majority."
+    },
+    PartialSelector = "partial-selector" Warning {
+        means "The selector matches some pods of a workload, and not the others: the budget does not protect those. Under \
+               maxUnavailable or a percentage all pods of the workload are counted as expected."
+        such_as "The selector asks for a label that only the leader has."
+        cure "Select the labels that every pod of the workload has; use a budget of its own for each part that needs one."
+    },
+    SharedByWorkloads = "shared-by-workloads" Warning {
+        means "One budget covers several workloads and counts their pods together: it can allow every pod of one workload \
+               to be evicted at once."
+        such_as "minAvailable 4 over a Deployment of 5 pods and another of 2."
+        cure "Give each workload a budget of its own."
+    },
+    RolloutPastBudget = "rollout-past-budget" Warning {
+        means "A rollout of the workload makes more pods unavailable at once than the budget allows. Budgets limit \
+               evictions; a rollout is limited by its own strategy alone."
+        such_as "rollingUpdate.maxUnavailable 60% beside a budget of minAvailable 80%."
+        cure "Set rollingUpdate.maxUnavailable of the Deployment no higher than what the budget allows."
+    },
+    NotGuarded = "not-guarded" Warning {
+        means "Something deletes pods of this budget now, and does not ask it: the scheduler's preemption, a NoExecute \
+               taint. Budgets limit evictions through the API alone."
+        such_as "A node has a NoExecute taint that the pod tolerates for 600 s."
+        cure "Remove the taint's cause, add a toleration, or raise the priority of what must keep running."
+    },
     NotJudged = "not-judged" Warning {
         means "Something that the answer depends on could not be read, so it is not evaluated."
         such_as "The user is not allowed to list Deployments, so the number of pods that their budgets expect is not known."

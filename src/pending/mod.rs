@@ -25,6 +25,7 @@ pub mod scheduling;
 pub mod select;
 pub mod stage;
 pub mod startup;
+pub mod threats;
 
 pub use item::{Item, Subject};
 pub use planned::planned;

@@ -25,6 +25,8 @@ pub struct Budget {
     pub unhealthy_policy: Option<Str>,
     /// What the disruption controller wrote last.
     pub status: BudgetStatus,
+    /// Why the API server refuses the budget as it is written; only a file can have such a budget.
+    pub fault: Option<String>,
 }
 
 /// The rule of a budget. The API allows at most one of the two.
@@ -71,6 +73,7 @@ impl Keep for wire::PodDisruptionBudget {
         let spec = self.spec.unwrap_or_default();
         let status = self.status.unwrap_or_default();
         Ok(Budget {
+            fault: fault(&spec),
             meta: Meta::read(self.metadata, i),
             // The controller looks at maxUnavailable first.
             rule: match (spec.max_unavailable, spec.min_available) {
@@ -96,6 +99,36 @@ impl Keep for wire::PodDisruptionBudget {
                     .collect(),
             },
         })
+    }
+}
+
+/// Why the API server refuses the spec. Mirrors `ValidatePodDisruptionBudgetSpec` of
+/// `pkg/apis/policy/validation/validation.go`, but for the selector.
+fn fault(spec: &wire::PodDisruptionBudgetSpec) -> Option<String> {
+    if let (Some(min), Some(max)) = (&spec.min_available, &spec.max_unavailable) {
+        return Some(format!("minAvailable {min} and maxUnavailable {max} cannot be set together"));
+    }
+    let min = spec.min_available.as_ref().and_then(|v| value_fault("minAvailable", v));
+    let max = spec.max_unavailable.as_ref().and_then(|v| value_fault("maxUnavailable", v));
+    let policy = spec.unhealthy_pod_eviction_policy.as_deref();
+    let policy = policy.filter(|p| !matches!(*p, "IfHealthyBudget" | "AlwaysAllow"));
+    let policy = policy.map(|p| format!("unhealthyPodEvictionPolicy {p} is neither IfHealthyBudget nor AlwaysAllow"));
+    min.or(max).or(policy)
+}
+
+/// Mirrors `ValidatePositiveIntOrPercent` and `IsNotMoreThan100Percent`: a percentage is digits and a sign.
+fn value_fault(field: &str, value: &IntOrString) -> Option<String> {
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let text = &value.str;
+    match text.strip_suffix('%').filter(|number| is_digits(number)) {
+        _ if value.kind == 0 => (value.int < 0).then(|| format!("{field} {} is negative", value.int)),
+        Some(number) => {
+            (!number.parse::<u64>().is_ok_and(|n| n <= 100)).then(|| format!("{field} {text} is above 100%"))
+        }
+        None if is_digits(text) => {
+            Some(format!("{field} {text:?} is text: write the number without quotes, or a percentage"))
+        }
+        None => Some(format!("{field} {text:?} is neither a number nor a percentage")),
     }
 }
 

@@ -67,6 +67,11 @@ impl Coverage {
         !matches!(self.of(kind), ReadOutcome::Read | ReadOutcome::Absent)
     }
 
+    /// Whether all of a kind was read, of every namespace.
+    pub fn is_whole(&self, kind: Kind) -> bool {
+        self.has(kind) && self.namespaces.get(&kind).is_none_or(|read| read.contains(&None))
+    }
+
     /// Whether all of a kind was read.
     pub fn has(&self, kind: Kind) -> bool {
         *self.of(kind) == ReadOutcome::Read

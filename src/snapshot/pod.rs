@@ -173,6 +173,20 @@ pub struct Toleration {
     pub seconds: Option<i64>,
 }
 
+impl Toleration {
+    /// Whether it tolerates a taint. Mirrors `Toleration.ToleratesTaint`; the operators Lt and Gt are behind a feature
+    /// that is off by default: they tolerate nothing.
+    pub fn tolerates(&self, key: &str, value: &str, effect: &str) -> bool {
+        (self.effect.is_empty() || *self.effect == *effect)
+            && (self.key.is_empty() || *self.key == *key)
+            && match &*self.operator {
+                "" | "Equal" => *self.value == *value,
+                "Exists" => true,
+                _ => false,
+            }
+    }
+}
+
 /// A required (anti-)affinity term.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PodAffinityTerm {
@@ -502,6 +516,35 @@ impl Condition {
             since: since.and_then(Time::timestamp),
             reason: i.str(reason),
             message: i.str(message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tolerates_as_upstream() {
+        // key, operator, value, effect; the taint is gpu=yes:NoSchedule. After TestTolerationToleratesTaint.
+        for (key, operator, value, effect, want) in [
+            ("gpu", "Exists", "", "NoSchedule", true),
+            ("gpu", "Equal", "yes", "NoSchedule", true),
+            ("gpu", "", "yes", "", true),
+            ("gpu", "Equal", "no", "NoSchedule", false),
+            ("gpu", "Exists", "", "NoExecute", false),
+            ("other", "Exists", "", "", false),
+            ("", "Exists", "", "", true),
+            ("gpu", "Gt", "1", "NoSchedule", false),
+        ] {
+            let t = Toleration {
+                key: key.into(),
+                operator: operator.into(),
+                value: value.into(),
+                effect: effect.into(),
+                seconds: None,
+            };
+            assert_eq!(t.tolerates("gpu", "yes", "NoSchedule"), want, "{t:?}");
         }
     }
 }

@@ -103,14 +103,14 @@ fn a_wrong_command_line_is_told_what_would_be_right() {
 
 #[test]
 fn absurd_rules_are_judged() {
-    // rule, verdict: the controller cannot use a string that is no percentage; a huge count is never met; a percentage
-    // of pods without a controller is one of nothing; and a budget whose status still says 0 is stale.
+    // rule, verdict: a huge count is never met; the API server refuses what is negative, and a string that is no
+    // percentage.
     for (rule, verdict) in [
         ("2147483647", "never"),
-        ("-3", "unknown"),
+        ("-3", "broken"),
         ("\"half\"", "broken"),
         ("\"5.5%\"", "broken"),
-        ("\"-50%\"", "never"),
+        ("\"-50%\"", "broken"),
     ] {
         let ran = status_of(list(&format!("{},{}", BUDGET.replace("RULE", rule), pod("p", "1"))).as_bytes());
         assert_eq!(ran.status, 0, "{rule}: {}", ran.err);

@@ -31,6 +31,10 @@ fn of(b: &BudgetContext<'_>, code: Code) -> Vec<Remedy> {
         Code::Overlap => overlap::delete_one(b),
         Code::UnhealthyPods | Code::MissingPods => pods::mend(b, code),
         Code::UnhealthyNotEvictable => pods::always_allow(b).into_iter().collect(),
+        Code::Quorum => rule::quorum(b).into_iter().collect(),
+        Code::SharedByWorkloads => {
+            vec![Remedy::advice(format!("give each workload a budget of its own in the place of {path}"))]
+        }
         Code::HpaFloor => autoscaler::floor(b).into_iter().collect(),
         Code::NoPods if b.scope.workloads.is_empty() => selector::covers_nothing(b),
         Code::SelectsNothing => {

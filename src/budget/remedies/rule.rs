@@ -3,6 +3,7 @@
 use super::pods;
 use super::promise::allows;
 use crate::budget::context::BudgetContext;
+use crate::budget::rules::quorum;
 use crate::cure::{Change, Cure, Remedy};
 use crate::snapshot::budget::Rule;
 use crate::wire::scalar::IntOrString;
@@ -32,6 +33,12 @@ pub(super) fn less_strict(b: &BudgetContext<'_>) -> Option<Remedy> {
         if b.ideal.healthy <= 1 { cure.risk(down) } else { cure }
     });
     cures.find_map(|cure| cure.tried(b.snapshot, |changed| allows(b, changed)))
+}
+
+/// One member of a store at a time.
+pub(super) fn quorum(b: &BudgetContext<'_>) -> Option<Remedy> {
+    let one = Change::SetRule(b.budget.clone(), Rule::MaxUnavailable(IntOrString::int(1)));
+    Cure::from(one).tried(b.snapshot, |changed| b.after(changed).is_some_and(|after| quorum::find(&after).is_none()))
 }
 
 /// The smallest number of replicas at which the rule allows one.

@@ -3,14 +3,20 @@
 mod cause;
 mod disruption;
 pub(super) mod hpa_floor;
+mod invalid;
 mod missing;
 mod no_pods;
 mod no_rule;
 pub(super) mod not_evictable;
+mod not_guarded;
 mod operator_owned;
 mod over_permissive;
 pub(super) mod overlap;
+mod partial;
+pub(super) mod quorum;
+mod rollout;
 mod scaled_down;
+mod shared;
 mod stale;
 mod sync;
 mod unhealthy;
@@ -20,42 +26,61 @@ mod zero_by_rule;
 
 pub use cause::Cause;
 
-use super::context::BudgetContext;
+use super::context::{Basis, BudgetContext};
 use super::verdict::Verdict;
 
 /// Looks at one thing.
 pub type BudgetRule = fn(&BudgetContext<'_>) -> Option<Cause>;
 
+/// What a rule judges by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// What is written: budgets and workloads as they are configured. Such a rule holds before anything runs.
+    Spec,
+    /// The pods, nodes and statuses of the present moment.
+    State,
+}
+
 /// Every rule. Of several that hold, the verdict is the first one in the order of [`Verdict`]; of several that give it,
 /// the first one in this list leads.
-pub const RULES: &[BudgetRule] = &[
+pub const RULES: &[(By, BudgetRule)] = &[
     // It cannot be used as written.
-    overlap::find,
-    sync::find,
+    (By::Spec, invalid::find),
+    (By::Spec, overlap::find),
+    (By::Spec, sync::find),
     // It cannot be judged, or not yet.
-    unread::find,
-    stale::find,
+    (By::State, unread::find),
+    (By::State, stale::find),
     // It covers nothing.
-    no_pods::find,
-    scaled_down::find,
+    (By::Spec, no_pods::find),
+    (By::Spec, scaled_down::find),
     // It allows nothing, whatever becomes of the pods.
-    no_rule::find,
-    unmanaged::find,
-    zero_by_rule::find,
+    (By::Spec, no_rule::find),
+    (By::Spec, unmanaged::find),
+    (By::Spec, zero_by_rule::find),
     // It allows nothing at this moment.
-    disruption::find,
-    unhealthy::find,
-    missing::find,
+    (By::State, disruption::find),
+    (By::State, unhealthy::find),
+    (By::State, missing::find),
     // What holds beside the verdict.
-    over_permissive::find,
-    not_evictable::find,
-    hpa_floor::find,
-    operator_owned::find,
+    (By::Spec, over_permissive::find),
+    (By::Spec, quorum::find),
+    (By::Spec, partial::find),
+    (By::Spec, shared::find),
+    (By::State, not_evictable::find),
+    (By::Spec, hpa_floor::find),
+    (By::State, not_guarded::find),
+    (By::Spec, rollout::find),
+    (By::Spec, operator_owned::find),
 ];
 
 /// All that is found about a budget, what gives the verdict first, and the verdict.
 pub fn assess(context: &BudgetContext<'_>) -> (Verdict, Vec<Cause>) {
-    let mut causes: Vec<Cause> = RULES.iter().filter_map(|rule| rule(context)).collect();
+    let mut causes: Vec<Cause> = RULES
+        .iter()
+        .filter(|(by, _)| *by == By::Spec || context.basis == Basis::Present)
+        .filter_map(|(_, rule)| rule(context))
+        .collect();
     causes.sort_by_key(|cause| cause.verdict.unwrap_or(Verdict::Allows));
     let by_numbers = if context.numbers.allowed > 0 { Verdict::Allows } else { Verdict::Waits };
     (causes.iter().find_map(|cause| cause.verdict).unwrap_or(by_numbers), causes)
