@@ -8,14 +8,14 @@
 //!   cluster  (live API, GET only) ─┐
 //!   file     (List, YAML, stdin)  ─┴─ wire items ──► snapshot   immutable, interned, indexed, with its own `now` and its gaps
 //!                                                       │
-//!                        budget ◄── sched ◄── autoscale ◄── pending ◄── drain  pure functions: snapshot → facts. No I/O, no clock
+//!                        budget ◄── sched ◄── autoscale ◄── pending ◄── drain ◄── check  pure functions: snapshot → facts. No I/O, no clock
 //!                                                       ▼
 //!                                                    report     the JSON contract: plain serde structs
 //!                                                       │
 //!                                    render:  table · wide · json · yaml · name · html
 //! ```
 //!
-//! Imports go one way, and never in a circle: wire ← snapshot ← budget ← sched ← autoscale ← pending ← drain ← report ← render ←
+//! Imports go one way, and never in a circle: wire ← snapshot ← budget ← sched ← autoscale ← pending ← drain ← check ← report ← render ←
 //! cluster, file ← cli ← input, answer ← commands ← main. `tests/it/imports.rs` has the whole order, and holds it. Only
 //! `cluster` knows the network, behind the feature `live`; only `render` knows colour and width. Beside the way stand
 //! [`finding`] (the codes and the shape of what is found), [`cure`] (what a person could do: commands, their undoing,
@@ -27,6 +27,7 @@ pub mod answer;
 pub mod autoscale;
 pub mod budget;
 pub mod cel;
+pub mod check;
 pub mod cli;
 #[cfg(feature = "live")]
 pub mod cluster;

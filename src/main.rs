@@ -42,6 +42,7 @@ fn run(cli: &Cli) -> Result<Answer> {
         Command::Status(args) => commands::status::run(args, global),
         Command::DrainPlan(args) => commands::drain_plan::run(args, global),
         Command::WhyPending(args) => commands::why_pending::run(args, global),
+        Command::Check(args) => commands::check::run(args, global),
         #[cfg(feature = "live")]
         Command::Snapshot(args) => commands::snapshot::run(args, global),
         Command::Explain(args) => commands::explain::run(args, global),

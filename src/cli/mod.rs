@@ -1,5 +1,6 @@
 //! The command line: what a user can type, and what kubectl calls it. No file here knows what becomes of it.
 
+mod check;
 mod completion;
 mod drain_plan;
 mod explain;
@@ -12,6 +13,7 @@ mod status;
 mod watch;
 mod why_pending;
 
+pub use check::{CheckArgs, Level};
 pub use completion::{CompletionArgs, Shell};
 pub use drain_plan::{DrainFlags, DrainPlanArgs};
 pub use explain::ExplainArgs;
@@ -31,10 +33,11 @@ Examples:
   kubectl pdb status -A                       how many pods each budget lets go
   kubectl pdb drain-plan n1                   what kubectl drain n1 will meet
   kubectl pdb why-pending web-0 -n shop       why a pod is not running
+  kubectl pdb check -f deploy/                what manifests would do
   kubectl pdb snapshot > cluster.json         what these read, as a file ...
   kubectl pdb status -A --from cluster.json   ... to answer from, anywhere
 
-Exit status: 0 answered; 1 could not answer, bad usage included; 2 a node is blocked (drain-plan), or, with \
+Exit status: 0 answered; 1 could not answer, bad usage included; 2 a node is blocked (drain-plan), a finding is at or above --fail-on (check), or, with \
 --exit-code, a budget is never, unhealthy or broken (status) or a pod stays Pending (why-pending); 3 nothing of that is known, \
 and something is unknown.";
 
@@ -92,6 +95,13 @@ pub enum Command {
     /// plugins, extenders) cannot be seen from the API and is not judged.
     #[command(alias = "why", verbatim_doc_comment)]
     WhyPending(WhyPendingArgs),
+    /// What manifests would do, before they are applied: budgets that can never allow an eviction, and more
+    ///
+    /// Workloads are taken as their controllers would run them: as many pods as are
+    /// asked for, or as few as an autoscaler keeps, each Ready. The rules, codes and
+    /// verdicts are those of `status`. What is a template still is told as such.
+    #[command(verbatim_doc_comment)]
+    Check(CheckArgs),
     /// Write what the other commands read of a cluster into a file, to be attached to a ticket
     #[cfg(feature = "live")]
     Snapshot(SnapshotArgs),

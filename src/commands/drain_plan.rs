@@ -100,6 +100,7 @@ fn answer(request: &Request, args: &DrainPlanArgs, global: &Global, snapshot: &S
         Format::Name => document.body.nodes.iter().map(|n| format!("node/{}\n", n.name)).collect(),
         Format::Csv => render::plan::csv(&document.body),
         Format::JsonPath | Format::CustomColumns => render::templated(&document, &global.output(), &screen)?,
+        Format::Sarif | Format::Junit | Format::Github => return Err(super::only_check("drain-plan")),
         Format::Text | Format::Wide => render::plan::text(&document, &screen, args.all),
     };
     Ok(Answer { text, warnings: super::input_warnings(snapshot), nothing: None, status: exit_status(&planned) })

@@ -67,6 +67,7 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<Answer> {
         Format::Yaml => render::yaml(&rows())?,
         Format::Html | Format::Csv | Format::JsonPath | Format::CustomColumns => return Err(super::no_page("explain")),
         Format::Name => wanted.iter().map(|a| format!("{}\n", a.word())).collect(),
+        Format::Sarif | Format::Junit | Format::Github => return Err(super::only_check("explain")),
         _ if asked.is_empty() => overview(&screen),
         _ => asked.iter().map(|c| paragraphs(*c, &screen)).collect::<Vec<_>>().join("\n"),
     };

@@ -1,5 +1,6 @@
 //! The commands: each has its flags, the kinds it needs, a call of its engine, and a rendering.
 
+pub mod check;
 pub mod completion;
 pub mod drain_plan;
 pub mod explain;
@@ -69,4 +70,9 @@ pub fn require(snapshot: &Snapshot, kind: Kind) -> Result<()> {
 pub fn no_page(command: &str) -> Failure {
     Failure::usage(format!("{command} does not write this format"))
         .hint("-o html, csv, jsonpath and custom-columns are for status, drain-plan and why-pending")
+}
+
+/// The refusal of a form that only manifests are told in.
+pub fn only_check(command: &str) -> Failure {
+    Failure::usage(format!("{command} has no such form")).hint("-o sarif, junit and github are for check")
 }

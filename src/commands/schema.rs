@@ -15,6 +15,7 @@ pub fn run(args: &SchemaArgs, global: &Global) -> Result<Answer> {
         (_, Format::Html | Format::Csv | Format::JsonPath | Format::CustomColumns) => {
             return Err(super::no_page("schema"));
         }
+        (_, Format::Sarif | Format::Junit | Format::Github) => return Err(super::only_check("schema")),
         (Some(document), Format::Yaml) => render::yaml(&document.schema())?,
         (Some(document), _) => render::json(&document.schema())?,
         (None, Format::Yaml) => render::yaml(&all())?,

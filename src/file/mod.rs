@@ -1,7 +1,9 @@
 //! Snapshots from files: what `kubectl get … -o json|yaml` prints, or `kubectl pdb snapshot` wrote.
 
 mod list;
+mod manifests;
 mod split;
+mod yaml;
 
 use crate::error::{Failure, FailureKind, Result};
 use crate::snapshot::builder::Builder;
@@ -9,6 +11,7 @@ use crate::snapshot::{Snapshot, Source};
 use crate::wire::item::ItemError;
 use jiff::Timestamp;
 use list::ReadError;
+pub use manifests::read as documents;
 use split::{Position, SplitError};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
@@ -217,7 +220,7 @@ fn read_yaml(name: &str, input: impl Read, builder: &mut Builder) -> Result<()> 
             .hint("give JSON (-o json), which is read object by object"));
     }
     let documents: Vec<serde_json::Value> =
-        serde_saphyr::from_multiple_with_options(&text, yaml_options()).map_err(|e| {
+        serde_saphyr::from_multiple_with_options(&text, yaml::options()).map_err(|e| {
             Failure::bad_input(format!("{name}: it is neither JSON nor YAML: {}", e.to_string().trim_end()))
                 .hint(WANTED)
         })?;
@@ -273,18 +276,4 @@ fn is_cut_short(object: &serde_json::Map<String, serde_json::Value>, is_last: bo
     );
     let from_server = object.get("metadata").is_some_and(|metadata| metadata.get("uid").is_some());
     is_last && has_status && from_server && !object.contains_key("status")
-}
-
-/// The defaults stop at about 365 pods; a cluster has more.
-fn yaml_options() -> serde_saphyr::Options {
-    serde_saphyr::options! {
-        strict_booleans: true,
-        budget: serde_saphyr::budget! {
-            max_nodes: 500_000_000,
-            max_events: 1_000_000_000,
-            max_total_scalar_bytes: 8 << 30,
-            max_documents: 10_000_000,
-            max_reader_input_bytes: None,
-        },
-    }
 }

@@ -174,6 +174,22 @@ codes! {
         such_as "A node has a NoExecute taint that the pod tolerates for 600 s."
         cure "Remove the taint's cause, add a toleration, or raise the priority of what must keep running."
     },
+    RemovedApi = "removed-api" Error {
+        means "The manifest is of an API version that the API server no longer has: it cannot be applied."
+        such_as "A PodDisruptionBudget of policy/v1beta1, which ended with Kubernetes 1.25."
+        cure "Set the apiVersion that the message names, and look at what it changes."
+    },
+    Unrendered = "unrendered" Warning {
+        means "The file is a template (Helm, Kustomize) and holds no objects until it is rendered: nothing in it was \
+               checked."
+        such_as "templates/pdb.yaml of a chart, with {{ .Values.minAvailable }} in it."
+        cure "Check what the chart makes: helm template . | kubectl pdb check -f -, or kustomize build . in its place."
+    },
+    NoBudget = "no-budget" Warning {
+        means "No budget covers the pods of a workload that has several replicas: drains can evict all of them at once."
+        such_as "A Deployment of 3 replicas, and check --require-budgets."
+        cure "Create a PodDisruptionBudget with maxUnavailable: 1 over its pods."
+    },
     NotJudged = "not-judged" Warning {
         means "Something that the answer depends on could not be read, so it is not evaluated."
         such_as "The user is not allowed to list Deployments, so the number of pods that their budgets expect is not known."

@@ -22,6 +22,12 @@ pub enum Format {
     JsonPath,
     /// A table of the columns that are given.
     CustomColumns,
+    /// check: SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// check: JUnit's XML, for build servers.
+    Junit,
+    /// check: annotations of a pull request, as GitHub Actions reads them.
+    Github,
 }
 
 /// The value of `-o`: a format, and the template of those that need one.
@@ -43,6 +49,9 @@ pub const FORMATS: &[(&str, Format, &str)] = &[
     ("csv", Format::Csv, "a row for each item"),
     ("jsonpath=", Format::JsonPath, "a template over the document"),
     ("custom-columns=", Format::CustomColumns, "HEADER:.field,… of each item"),
+    ("sarif", Format::Sarif, "check: SARIF 2.1.0, for code scanning"),
+    ("junit", Format::Junit, "check: JUnit's XML, for build servers"),
+    ("github", Format::Github, "check: annotations of a pull request"),
 ];
 
 impl Output {

@@ -1,5 +1,6 @@
 //! How answers are written: the only place that knows colour and width.
 
+pub mod check;
 pub mod digest;
 pub mod findings;
 pub mod format;

@@ -1,5 +1,6 @@
 //! The JSON contract: plain structs that other programs rely on. Fields may be added; none changes its meaning.
 
+pub mod check;
 pub mod digest;
 pub mod ignore;
 pub mod pending;
@@ -23,7 +24,7 @@ pub const API_VERSION: &str = "kubectl-pdb/v1";
 pub struct Document<B> {
     /// `kubectl-pdb/v1`.
     pub api_version: &'static str,
-    /// `BudgetStatusList`, `DrainPlan` or `PendingReport`.
+    /// `BudgetStatusList`, `DrainPlan`, `PendingReport` or `CheckReport`.
     pub kind: &'static str,
     /// When the answer was made: the time it speaks of is `source.now`.
     pub generated_at: Timestamp,

@@ -1,5 +1,6 @@
 //! JSON Schema of the documents, made from the structs that write them.
 
+use super::check::CheckReport;
 use super::pending::PendingReport;
 use super::plan::DrainPlan;
 use super::status::BudgetStatusList;
@@ -16,11 +17,13 @@ pub enum DocumentKind {
     DrainPlan,
     /// PendingReport, the answer of why-pending
     WhyPending,
+    /// CheckReport, the answer of check
+    Check,
 }
 
 impl DocumentKind {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::Status, Self::DrainPlan, Self::WhyPending];
+    pub const ALL: &[Self] = &[Self::Status, Self::DrainPlan, Self::WhyPending, Self::Check];
 
     /// The document's `kind`.
     pub fn kind(self) -> &'static str {
@@ -28,6 +31,7 @@ impl DocumentKind {
             Self::Status => "BudgetStatusList",
             Self::DrainPlan => "DrainPlan",
             Self::WhyPending => "PendingReport",
+            Self::Check => "CheckReport",
         }
     }
 
@@ -37,6 +41,7 @@ impl DocumentKind {
             Self::Status => schema_of::<BudgetStatusList>(),
             Self::DrainPlan => schema_of::<DrainPlan>(),
             Self::WhyPending => schema_of::<PendingReport>(),
+            Self::Check => schema_of::<CheckReport>(),
         };
         schema.insert("title".to_owned(), self.kind().into());
         for (field, value) in [("/properties/apiVersion", API_VERSION), ("/properties/kind", self.kind())] {

@@ -23,6 +23,7 @@ const LAYERS: &[&[&str]] = &[
     &["autoscale"],
     &["pending"],
     &["drain"],
+    &["check"],
     &["report"],
     &["render"],
     &["cluster", "file"],

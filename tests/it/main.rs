@@ -4,6 +4,7 @@
 mod accessible;
 mod agreement;
 mod cases;
+mod check;
 #[cfg(feature = "live")]
 mod cluster;
 #[cfg(feature = "live")]

@@ -24,10 +24,19 @@ fn documents_are_as_their_schema_says() {
 }
 
 #[test]
+fn a_check_is_as_its_schema_says() {
+    let schema = run(["schema", "check"]).json();
+    let document = run(["check", "-o", "json", "-f", here("manifests").to_str().unwrap()]).json();
+    let mut faults = Vec::new();
+    Checker { root: &schema, faults: &mut faults }.check(&schema, &document, "");
+    assert!(faults.is_empty(), "{faults:?}");
+}
+
+#[test]
 fn all_schemas_are_printed_as_a_list() {
     let kinds = run(["schema"]).json();
     let kinds: Vec<_> = kinds.as_array().unwrap().iter().map(|s| s["properties"]["kind"]["const"].clone()).collect();
-    assert_eq!(kinds, ["BudgetStatusList", "DrainPlan", "PendingReport"]);
+    assert_eq!(kinds, ["BudgetStatusList", "DrainPlan", "PendingReport", "CheckReport"]);
     assert_eq!(run(["schema", "nothing"]).status, 1);
 }
 

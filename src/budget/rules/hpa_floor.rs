@@ -9,17 +9,34 @@ use crate::snapshot::{HorizontalPodAutoscaler, Kind};
 use std::sync::Arc;
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
-    let (autoscaler, _, fewer) = floor(b)?;
+    let (autoscaler, share, fewer) = floor(b)?;
     let standing = if fewer == 0 { "stands at" } else { "can scale down to" };
     let least = min_replicas(autoscaler);
     let replicas = if least == 1 { "replica" } else { "replicas" };
     let message = format!(
-        "HorizontalPodAutoscaler {} {standing} {least} {replicas} (minReplicas), where the rule allows no eviction",
-        autoscaler.meta.name
+        "HorizontalPodAutoscaler {} {standing} {least} {replicas} (minReplicas), where the rule allows no eviction{}",
+        autoscaler.meta.name,
+        enough(b, autoscaler, share)
     );
     let finding =
         b.finding(Code::HpaFloor, message, []).about([Ref::of(Kind::HorizontalPodAutoscaler, &autoscaler.meta)]);
     Some(Cause::note(finding))
+}
+
+/// From which count on the rule allows an eviction, of those that the autoscaler may choose.
+fn enough(b: &BudgetContext<'_>, autoscaler: &HorizontalPodAutoscaler, share: &Share) -> String {
+    let Some(most) = autoscaler.spec.as_ref().and_then(|s| s.max_replicas) else { return String::new() };
+    let allows = |n: i32| b.ideal.allowed_with(&b.budget, i64::from(n) - i64::from(share.scale)) > 0;
+    let (mut none, mut some) = (min_replicas(autoscaler), most);
+    if !allows(most) {
+        return format!("; it allows none at any count up to {most} (maxReplicas)");
+    }
+    // With more pods no fewer are allowed: the border is found by halving.
+    while some - none > 1 {
+        let middle = none + (some - none) / 2;
+        if allows(middle) { some = middle } else { none = middle }
+    }
+    format!("; from {some} of up to {most} replicas on it allows 1")
 }
 
 /// The autoscaler whose floor is too low, what it scales, and how many replicas fewer its floor has than there are.
@@ -62,15 +79,21 @@ mod tests {
         };
         let two = json!({"minAvailable": 2});
         let says = |standing: &str, floor: &str| {
-            format!("HorizontalPodAutoscaler web {standing} {floor} (minReplicas), where the rule allows no eviction")
+            format!(
+                "HorizontalPodAutoscaler web {standing} {floor} (minReplicas), where the rule allows no eviction; from 3 of up \
+                 to 9 replicas on it allows 1"
+            )
         };
         let (down, at) = (says("can scale down to", "2 replicas"), says("stands at", "2 replicas"));
         let one = says("can scale down to", "1 replica");
+        let never = "HorizontalPodAutoscaler web stands at 2 replicas (minReplicas), where the rule allows no eviction; it \
+                     allows none at any count up to 9 (maxReplicas)";
         notes(
             find,
             vec![
                 ("above its floor", with(two.clone(), 4, json!(2)), Some(&*down)),
                 ("at its floor", with(two.clone(), 2, json!(2)), Some(&*at)),
+                ("no count is enough", with(json!({"minAvailable": "100%"}), 2, json!(2)), Some(never)),
                 ("its floor is high enough", with(two.clone(), 4, json!(3)), None),
                 ("the API's default is 1", with(two, 4, Value::Null), Some(&*one)),
                 ("maxUnavailable 1 allows one at any count", with(json!({"maxUnavailable": 1}), 4, json!(1)), None),

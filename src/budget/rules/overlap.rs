@@ -2,7 +2,7 @@
 //! (`EvictionREST.Create`: "This pod has more than one PodDisruptionBudget").
 
 use super::cause::Cause;
-use crate::budget::context::{BudgetContext, CoveredPod, is_or_are, names};
+use crate::budget::context::{Basis, BudgetContext, CoveredPod, is_or_are, names};
 use crate::budget::verdict::Verdict;
 use crate::finding::{Code, Ref};
 use crate::lists::some;
@@ -19,7 +19,14 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
         return None;
     }
     let others = others(b);
-    let pods = names(shared.iter().map(|p| &p.pod));
+    let (pods, are) = match b.basis {
+        Basis::Present => (names(shared.iter().map(|p| &p.pod)), is_or_are(shared.len())),
+        Basis::Spec => {
+            let owner = |p: &CoveredPod| p.pod.meta.controller.as_ref().map(|o| format!("{} {}", o.kind, o.name));
+            let owners = shared.iter().map(|p| owner(p).unwrap_or_else(|| p.pod.meta.name.to_string()));
+            (format!("the pods of {}", some(owners, 3)), "are")
+        }
+    };
     let effect = if shared.iter().all(|p| p.eviction.bypass) {
         "evictions pass (201) only because none of these pods is running"
     } else {
@@ -33,8 +40,7 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     };
     let own = b.budget.meta.creation_timestamp.map(|t| format!("; this budget is {} old", age(t, b.snapshot.now)));
     let message = format!(
-        "{pods} {} also covered by budget {}: {effect}{}",
-        is_or_are(shared.len()),
+        "{pods} {are} also covered by budget {}: {effect}{}",
         some(others.iter().map(made), 3),
         own.unwrap_or_default()
     );

@@ -1,0 +1,110 @@
+//! `check` as text, and in the forms that code scanning and build servers read.
+
+pub mod github;
+pub mod junit;
+pub mod sarif;
+
+use super::Screen;
+use super::style::{Tone, paint, safe};
+use super::table::wrap;
+use crate::finding::{Finding, Severity};
+use crate::report::check::{ChangeReport, CheckItem, CheckReport};
+use std::collections::BTreeSet;
+
+/// Where an object stands: a file and a line. What came through a pipe is told by the template that Helm names.
+pub(super) fn place(item: &CheckItem) -> (&str, usize) {
+    match &item.template {
+        Some(template) if item.file == STANDARD_INPUT => (template, 1),
+        _ => (&item.file, item.line),
+    }
+}
+
+/// What files that came through a pipe are called.
+const STANDARD_INPUT: &str = "standard input";
+
+/// `PodDisruptionBudget shop/web`; nothing for a document that holds no object.
+pub(super) fn title(item: &CheckItem) -> String {
+    let path = [&item.namespace, &item.name].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("/");
+    match &item.kind {
+        Some(kind) => format!("{kind} {path}"),
+        None => String::new(),
+    }
+}
+
+/// The findings by file and line, and their number.
+pub fn text(report: &CheckReport, screen: &Screen) -> String {
+    let mut out = String::new();
+    for item in report.items.iter().filter(|i| !i.findings.is_empty()) {
+        let (file, line) = (&item.file, item.line);
+        let head = format!("{file}:{line}");
+        let template = item.template.as_ref().map(|t| format!("  (from {})", safe(t))).unwrap_or_default();
+        let title = [title(item), item.verdict.map(|v| v.as_str().to_owned()).unwrap_or_default()].join("  ");
+        let line = format!("{}  {}{template}", paint(&safe(&head), Tone::Strong), safe(title.trim()));
+        out.push_str(&format!("{}\n", line.trim_end()));
+        item.findings.iter().for_each(|finding| out.push_str(&paragraph(finding, screen)));
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(&changes(&report.changes, screen));
+    out.push_str(&summary(report));
+    out
+}
+
+fn paragraph(finding: &Finding, screen: &Screen) -> String {
+    let width = screen.prose_width();
+    let tone = Tone::of_severity(finding.severity);
+    let message = wrap(&format!("{}: {}", finding.code, safe(&finding.message)), width, 11);
+    let mut out = format!("  {}  {message}\n", paint(&format!("{:7}", finding.severity.as_str()), tone));
+    for (at, remedy) in finding.remedies.iter().enumerate() {
+        let word = if at == 0 { "fix:" } else { "or: " };
+        let tried = if remedy.is_verified() { "" } else { " (not verified)" };
+        out.push_str(&format!("           {word} {}\n", wrap(&format!("{}{tried}", safe(&remedy.text)), width, 16)));
+    }
+    out
+}
+
+fn changes(changes: &[ChangeReport], screen: &Screen) -> String {
+    if changes.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("{}\n", paint("with these manifests applied", Tone::Strong));
+    for change in changes {
+        let line = format!("{}: {} (before: {}); {}", subject(change), change.after, change.before, safe(&change.why));
+        out.push_str(&format!("  {}\n", wrap(&line, screen.prose_width(), 4)));
+    }
+    out.push('\n');
+    out
+}
+
+/// `node n1`, `budget shop/web`, `pod shop/web-0`.
+pub(super) fn subject(change: &ChangeReport) -> String {
+    let named = [("node", &change.node), ("budget", &change.budget), ("pod", &change.pod)];
+    let words = named.into_iter().filter_map(|(word, name)| Some(format!("{word} {}", safe(name.as_ref()?))));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// How many objects, and how many findings of each severity.
+pub(super) fn summary(report: &CheckReport) -> String {
+    let objects = report.items.iter().filter(|i| i.kind.is_some()).count();
+    let files: BTreeSet<&str> = report.items.iter().map(|i| &*i.file).collect();
+    let of =
+        |severity: Severity| report.items.iter().flat_map(|i| &i.findings).filter(|f| f.severity == severity).count();
+    let count = |n: usize, noun: &str| if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") };
+    let all = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
+    let found: Vec<String> = all.into_iter().filter(|(s, _)| of(*s) > 0).map(|(s, noun)| count(of(s), noun)).collect();
+    let found = if found.is_empty() { "no findings".to_owned() } else { found.join(", ") };
+    let ignored = if report.ignored > 0 { format!(" ({} ignored)", report.ignored) } else { String::new() };
+    let skipped = match report.skipped {
+        0 => String::new(),
+        n => format!("; {} without a Kubernetes object", count(n, "document")),
+    };
+    format!("{} in {}: {found}{ignored}{skipped}\n", count(objects, "object"), count(files.len(), "file"))
+}
+
+/// Kind and name of each object with a finding, as kubectl's `-o name` has them.
+pub fn names(report: &CheckReport) -> String {
+    let told = report.items.iter().filter(|i| !i.findings.is_empty());
+    let name = |i: &CheckItem| Some(format!("{}/{}\n", i.kind.as_ref()?.to_lowercase(), i.name.as_ref()?));
+    told.filter_map(name).collect()
+}
