@@ -90,7 +90,7 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
         notes.push(Note::new(Code::GraceBudget, text));
     }
     let endings = rule.containers().filter_map(Ending::of);
-    if let Some(ending) = endings.max_by_key(|e| e.seconds()).filter(|e| e.seconds() > given) {
+    if let Some(ending) = endings.max_by_key(Ending::seconds).filter(|e| e.seconds() > given) {
         let remedy = Remedy::advice(format!(
             "raise terminationGracePeriodSeconds of its template to {} s or more",
             ending.seconds()

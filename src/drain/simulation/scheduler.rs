@@ -152,7 +152,7 @@ mod tests {
                 .add(pool(spec, ready))
                 .add(web)
                 .add(budget("shop/web").selects("app=web").max_unavailable(1).allows(1));
-            world = karpenter.into_iter().fold(world, |world, k| world.add(k));
+            world = karpenter.into_iter().fold(world, crate::testing::Cluster::add);
             let snapshot = world.snapshot();
             let request = Request {
                 nodes: snapshot.nodes.iter().cloned().collect(),
