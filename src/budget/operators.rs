@@ -67,14 +67,16 @@ const OPERATORS: &[Operator] = &[
         groups: &["acid.zalan.do"],
         labels: &[],
         selects: &[("application", "spilo")],
-        way: "it moves masters away from a node that is cordoned or has the label it watches; the budget covers the master alone",
+        way: "it moves masters off a cordoned node only where its setting node_readiness_label names a label, and that label is \
+              taken from the node; by default it moves none: switch over first (patronictl switchover in a pod of the cluster)",
     },
     Operator {
         name: "KubeVirt",
         groups: &["kubevirt.io"],
         labels: &["kubevirt.io/"],
         selects: &[],
-        way: "it answers the eviction by a live migration of the virtual machine; one that cannot migrate must be stopped",
+        way: "it answers the eviction by a live migration of the virtual machine, where the virtual machine is LiveMigratable; one that \
+              cannot migrate must be stopped",
     },
     Operator {
         name: "RabbitMQ Cluster Operator",

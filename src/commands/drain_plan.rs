@@ -46,6 +46,7 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::MutatingWebhookConfiguration, "whether a webhook denies an eviction"),
     Need::helpful(Kind::CustomResourceDefinition, "whether custom owners have a scale"),
     Need::incidental(Kind::CloudNativePGCluster, "whether CloudNativePG has another instance to make the primary"),
+    Need::incidental(Kind::VirtualMachineInstance, "whether KubeVirt can migrate a virtual machine"),
     Need::incidental(Kind::NodePool, "how long a grace Karpenter allows"),
 ];
 

@@ -102,6 +102,7 @@ pub struct Cure {
     changes: Vec<Change>,
     text: Option<String>,
     risk: Option<String>,
+    one_line: bool,
 }
 
 impl From<Change> for Cure {
@@ -148,6 +149,13 @@ impl Cure {
         self
     }
 
+    /// As one line of which each part runs only if the one before has done its work.
+    #[must_use]
+    pub fn one_line(mut self) -> Self {
+        self.one_line = true;
+        self
+    }
+
     /// The changes.
     pub fn changes(&self) -> &[Change] {
         &self.changes
@@ -176,10 +184,11 @@ impl Cure {
         }
         let mut risks: Vec<String> = self.changes.iter().filter_map(Change::risk).collect();
         risks.dedup();
+        let commands: Vec<String> = self.changes.iter().flat_map(|c| c.commands(&kubectl)).collect();
         Remedy {
             text,
             risk: self.risk.or_else(|| (!risks.is_empty()).then(|| risks.join("; "))),
-            commands: self.changes.iter().flat_map(|c| c.commands(&kubectl)).collect(),
+            commands: if self.one_line { vec![commands.join(" && ")] } else { commands },
             undos: self.changes.iter().rev().filter_map(|c| c.undo(&kubectl)).collect(),
             verified: false,
             changes: self.changes,

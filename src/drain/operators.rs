@@ -11,13 +11,17 @@ use std::sync::Arc;
 const MOVES_IN: i64 = 30;
 
 /// What an operator does once its budget has refused a pod's eviction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// It moves what the budget guards to another pod.
     Moves {
         /// Within so many seconds, as a guess.
         seconds: i64,
+        /// In words.
+        what: &'static str,
     },
+    /// It cannot, for this reason.
+    Cannot(String),
     /// Nothing that is known.
     Nothing,
 }
@@ -35,8 +39,35 @@ pub fn answer(context: &DrainContext<'_>, present: &Present<'_>, pod: &Pod, id: 
     let Some(budget) = context.budgets.get(id) else { return Answer::Nothing };
     let Some(operator) = operator(budget) else { return Answer::Nothing };
     match operator.name {
-        "CloudNativePG" if cloud_native_pg(context, present, pod) => Answer::Moves { seconds: MOVES_IN },
+        "CloudNativePG" if cloud_native_pg(context, present, pod) => Answer::Moves {
+            seconds: MOVES_IN,
+            what: "once the node is cordoned it makes another instance the primary, and the pod is then evicted",
+        },
+        "KubeVirt" => kube_virt(context, pod),
         _ => Answer::Nothing,
+    }
+}
+
+/// KubeVirt migrates a virtual machine that is `LiveMigratable` once its pod is to be evicted; another is refused for ever.
+/// Mirrors `pod-eviction-admitter.go` of `pkg/virt-api/webhooks/validating-webhook/admitters`, and `IsMigratable`.
+fn kube_virt(context: &DrainContext<'_>, pod: &Pod) -> Answer {
+    let Some(owner) = pod.meta.controller.as_ref().filter(|o| &*o.kind == "VirtualMachineInstance") else {
+        return Answer::Nothing;
+    };
+    let Some(machine) = context.snapshot.virtual_machine_instances.named(pod.meta.ns(), &owner.name) else {
+        return Answer::Nothing;
+    };
+    let migratable = machine.status.conditions.iter().find(|c| c.type_ == "LiveMigratable");
+    match migratable {
+        Some(c) if c.status == "True" => Answer::Moves {
+            seconds: MOVES_IN,
+            what: "it denies the eviction and migrates the virtual machine to another node; the pod ends once the migration has \
+                   succeeded",
+        },
+        Some(c) => {
+            Answer::Cannot(format!("{} {} is not LiveMigratable ({}: {})", owner.kind, owner.name, c.reason, c.message))
+        }
+        None => Answer::Cannot(format!("{} {} does not say that it is LiveMigratable", owner.kind, owner.name)),
     }
 }
 

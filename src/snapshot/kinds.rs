@@ -84,6 +84,8 @@ macro_rules! each_kind {
                 operators::LonghornSetting => longhorn_settings;
             custom CloudNativePGCluster = "Cluster": "postgresql.cnpg.io" "v1" "clusters" "" Namespaced,
                 operators::CloudNativePGCluster => cloud_native_pg_clusters;
+            custom VirtualMachineInstance: "kubevirt.io" "v1" "virtualmachineinstances" "" Namespaced,
+                operators::VirtualMachineInstance => virtual_machine_instances;
             custom NodePool: "karpenter.sh" "v1" "nodepools" "" Cluster, karpenter::NodePool => node_pools;
             custom NodeClaim: "karpenter.sh" "v1" "nodeclaims" "" Cluster, karpenter::NodeClaim => node_claims;
             custom EC2NodeClass: "karpenter.k8s.aws" "v1" "ec2nodeclasses" "" Cluster,

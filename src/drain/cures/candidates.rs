@@ -82,7 +82,7 @@ fn restart(context: &DrainContext<'_>, held: &Held<'_>) -> Option<Cure> {
         names.join(" and ")
     );
     let changes = workloads.into_iter().map(|w| Change::Restart(w.clone()));
-    Some(Cure::of(std::iter::once(Change::Cordon(held.node.clone())).chain(changes)).text(text))
+    Some(Cure::of(std::iter::once(Change::Cordon(held.node.clone())).chain(changes)).text(text).one_line())
 }
 
 /// Weaker rules, the strongest first.

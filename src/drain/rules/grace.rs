@@ -65,6 +65,13 @@ impl<'a> Ending<'a> {
 
 pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     let pod = rule.pod;
+    if pod.is_terminating() && !pod.is_finished() {
+        let left = pod.grace_left(rule.snapshot.now).filter(|left| *left >= LONG);
+        notes.extend(left.map(|left| {
+            let text = format!("it is being deleted, and its containers have up to {} ({left} s) left", words(left));
+            Note::new(Code::LongGrace, text)
+        }));
+    }
     if !rule.is_running() {
         return;
     }
@@ -145,6 +152,24 @@ mod tests {
             ("it has ended", 3600, done, -1, &[]),
         ] {
             assert_notes(title, &met(Code::LongGrace, grace, ("", ""), status, flag, ""), want);
+        }
+    }
+
+    #[test]
+    fn a_deletion_that_has_long_to_go_is_told() {
+        // The clock of these tests stands at 2026-01-01T00:00:00Z.
+        for (title, until, status, want) in [
+            ("a week of grace", "2026-01-07T22:00:00Z", "", Some("(597600 s) left")),
+            ("five minutes", "2026-01-01T00:05:00Z", "", Some("(300 s) left")),
+            ("a second less", "2026-01-01T00:04:59Z", "", None),
+            ("past its grace", "2025-12-31T23:00:00Z", "", None),
+            ("it has ended", "2026-01-07T22:00:00Z", r#""phase": "Failed""#, None),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            c.pod_of("a", "p", "n", &format!(r#""deletionTimestamp": "{until}""#), "", status);
+            let want: Vec<_> = want.into_iter().map(|words| (Drainability::Drains, words)).collect();
+            assert_notes(title, &c.met(Code::LongGrace, &DrainOptions::default()), &want);
         }
     }
 

@@ -4,14 +4,20 @@ use super::RuleContext;
 use crate::cure::Remedy;
 use crate::drain::controllers::OnEviction;
 use crate::drain::note::Note;
-use crate::finding::{Code, Ref};
-use crate::snapshot::workload::Detail;
+use crate::finding::{Code, Ref, Severity};
+use crate::snapshot::pod::Pod;
+use crate::snapshot::workload::{Detail, Workload};
+use std::sync::Arc;
 
 pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
-    let Some(job) = rule.snapshot.controller_of(&rule.pod.meta).filter(|_| rule.is_running()) else { return };
+    let Some(job) = rule.snapshot.controller_of(&rule.pod.meta).filter(|_| !rule.pod.is_finished()) else { return };
     let Detail::Job(detail) = &job.detail else { return };
     let (spec, status) = &**detail;
     let path = job.meta.path();
+    notes.extend(twin(rule, job));
+    if !rule.is_running() {
+        return;
+    }
     if spec.replaces_after_failed() {
         let why = if spec.pod_replacement_policy.is_some() {
             "podReplacementPolicy: Failed"
@@ -31,6 +37,14 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
         ));
         notes.push(Note::new(Code::IndexOverlap, text).about([Ref::workload(job)]).remedy(remedy));
     }
+    if let Some(queue) = job.meta.labels.get(QUEUE).filter(|_| !spec.replaces_after_failed()) {
+        let text = format!(
+            "Job {path} makes the new pod at once: queue {queue} (Kueue) uses more than its quota until the old pod has ended, for \
+             up to {} s",
+            rule.grace()
+        );
+        notes.push(Note::new(Code::Quota, text).about([Ref::workload(job)]).severity(Severity::Info));
+    }
     let why = match rule.context.controllers.of(rule.pod).map(|c| c.on_eviction) {
         Some(OnEviction::FailsByPolicy) => "its podFailurePolicy says so of disruptions (FailJob)".to_owned(),
         Some(OnEviction::FailsByLimit(limit)) => {
@@ -41,6 +55,33 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     };
     let text = format!("Job {path} fails when this pod is evicted: {why}");
     notes.push(Note::new(Code::Downtime, text).about([Ref::workload(job)]));
+}
+
+/// The label by which a workload asks Kueue for room.
+const QUEUE: &str = "kueue.x-k8s.io/queue-name";
+
+/// The label that names the index of a pod of an Indexed Job.
+const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+
+/// Whether another pod of the same index runs at this moment.
+fn twin(rule: &RuleContext<'_>, job: &Workload) -> Option<Note> {
+    let index = |p: &Pod| p.meta.labels.get(INDEX).or_else(|| p.meta.annotations.get(INDEX)).cloned();
+    let own = index(rule.pod)?;
+    let siblings = rule.snapshot.pods_of(job.meta.uid.as_ref()?);
+    let is_twin = |p: &&Arc<Pod>| {
+        p.meta.name != rule.pod.meta.name && p.node.is_some() && !p.is_finished() && index(p).as_ref() == Some(&own)
+    };
+    let twin = siblings.filter(is_twin).find(|p| p.is_terminating() != rule.pod.is_terminating())?;
+    let (old, new) = if rule.pod.is_terminating() { (rule.pod, twin) } else { (twin, rule.pod) };
+    let left = old.grace_left(rule.snapshot.now).unwrap_or_default();
+    let text = format!(
+        "two pods of index {own} of Job {} run at this moment: {}, which is being deleted and has up to {left} s left, and {}, \
+         which replaces it",
+        job.meta.path(),
+        old.meta.name,
+        new.meta.name
+    );
+    Some(Note::new(Code::IndexOverlap, text).about([Ref::workload(job), Ref::pod(twin)]))
 }
 
 #[cfg(test)]
@@ -127,6 +168,58 @@ mod tests {
             ("it is being deleted", limit, 2, LEAVING, &[]),
         ] {
             assert_notes(title, &met(Code::Downtime, spec, failed, pod), want);
+        }
+    }
+
+    #[test]
+    fn two_pods_of_an_index_at_once_are_told() {
+        let labelled =
+            |index: &str| format!(r#", "labels": {{"batch.kubernetes.io/job-completion-index": "{index}"}}"#);
+        let leaving = |index: &str| format!(r#"{}, "deletionTimestamp": "2026-01-01T00:00:10Z""#, labelled(index));
+        let told =
+            &[(Drainability::Drains, "two pods of index 3 of Job a/j run at this moment: q, which is being deleted")];
+        let own =
+            &[(Drainability::Drains, "of Job a/j run at this moment: p, which is being deleted and has up to 10 s")];
+        for (title, p, q, want) in [
+            ("the old one is being deleted", labelled("3"), leaving("3"), &told[..]),
+            ("it is the old one", leaving("3"), labelled("3"), &own[..]),
+            ("another index", labelled("3"), leaving("4"), &[]),
+            ("nothing is being deleted", labelled("3"), labelled("3"), &[]),
+            ("no index", String::new(), leaving("3"), &[]),
+        ] {
+            let mut c = Cluster::new();
+            ["n", "m"].iter().for_each(|n| c.node(n, "{}"));
+            // Failed: the rule that tells of later pairs says nothing.
+            let spec = r#"{"completionMode": "Indexed", "podReplacementPolicy": "Failed"}"#;
+            c.add("batch/v1", "Job", "a", "j", spec);
+            let owner = owned_by("batch/v1", "Job", "j");
+            c.pod_of("a", "p", "n", &format!("{owner}{p}"), "", "");
+            c.pod_of("a", "q", "m", &format!("{owner}{q}"), "", "");
+            assert_notes(title, &c.met(Code::IndexOverlap, &DrainOptions::default()), want);
+        }
+    }
+
+    #[test]
+    fn a_queue_s_quota_is_overshot_by_early_replacements() {
+        let told = &[(Drainability::Drains, "queue team-a (Kueue) uses more than its quota")];
+        for (title, labels, spec, want) in [
+            ("in a queue", r#", "labels": {"kueue.x-k8s.io/queue-name": "team-a"}"#, "{}", &told[..]),
+            (
+                "the new pod waits for the old one",
+                r#", "labels": {"kueue.x-k8s.io/queue-name": "team-a"}"#,
+                r#"{"podReplacementPolicy": "Failed"}"#,
+                &[],
+            ),
+            ("in no queue", "", "{}", &[]),
+        ] {
+            let mut c = Cluster::new();
+            c.node("n", "{}");
+            c.object(&format!(
+                r#"{{"apiVersion": "batch/v1", "kind": "Job", "metadata": {{"name": "j", "namespace": "a", "uid": "a-Job-j"{labels}}},
+                    "spec": {spec}}}"#
+            ));
+            c.pod_of("a", "p", "n", &owned_by("batch/v1", "Job", "j"), "", "");
+            assert_notes(title, &c.met(Code::Quota, &DrainOptions::default()), want);
         }
     }
 }

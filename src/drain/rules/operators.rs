@@ -13,12 +13,11 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
         let Some(budget) = budgets.get(*id).filter(|_| !rule.pod.is_finished()) else { continue };
         let Some(operator) = operator(budget) else { continue };
         let does = match operators::answer(rule.context, &present, rule.pod, *id) {
-            Answer::Moves { .. } => {
-                "once the node is cordoned it moves the primary to another instance, and the pod may go"
-            }
-            Answer::Nothing => operator.way,
+            Answer::Moves { what, .. } => what.to_owned(),
+            Answer::Cannot(why) => format!("{}: {why}", operator.way),
+            Answer::Nothing => operator.way.to_owned(),
         };
-        let text = format!("{} makes budget {} and moves it itself: {does}", operator.name, budget.meta.path());
+        let text = format!("{} makes budget {}: {does}", operator.name, budget.meta.path());
         notes.push(Note::new(Code::OperatorOwned, text).about([Ref::budget(budget)]));
     }
 }
@@ -33,12 +32,8 @@ mod tests {
     #[test]
     fn operators_move_their_budgets() {
         // CloudNativePG moves the primary where another instance of several can take its place.
-        let moves =
-            &[(Drainability::Drains, "CloudNativePG makes budget a/db and moves it itself: once the node is cordoned")]
-                [..];
-        let way =
-            &[(Drainability::Drains, "CloudNativePG makes budget a/db and moves it itself: it moves the primary away")]
-                [..];
+        let moves = &[(Drainability::Drains, "CloudNativePG makes budget a/db: once the node is cordoned")][..];
+        let way = &[(Drainability::Drains, "CloudNativePG makes budget a/db: it moves the primary away")][..];
         let role = |role: &str| format!(r#""labels": {{"cnpg.io/cluster": "db", "cnpg.io/instanceRole": "{role}"}}"#);
         let (primary, replica) = (role("primary"), role("replica"));
         let old = r#""labels": {"cnpg.io/cluster": "db", "role": "primary"}"#;
@@ -82,6 +77,49 @@ mod tests {
                 c.pod_of("a", "q", node, meta, "", status);
             }
             assert_notes(title, &c.met(Code::OperatorOwned, &DrainOptions::default()), want);
+        }
+    }
+
+    #[test]
+    fn a_virtual_machine_moves_where_it_can_migrate() {
+        let condition = |status: &str| {
+            format!(
+                r#"{{"conditions": [{{"type": "LiveMigratable", "status": "{status}", "reason": "DisksNotLiveMigratable",
+                    "message": "disk root is not shared"}}]}}"#
+            )
+        };
+        for (title, machine, want) in [
+            ("it can", Some(condition("True")), "it denies the eviction and migrates the virtual machine"),
+            (
+                "it cannot",
+                Some(condition("False")),
+                "not LiveMigratable (DisksNotLiveMigratable: disk root is not shared)",
+            ),
+            (
+                "it does not say",
+                Some("{}".to_owned()),
+                "VirtualMachineInstance vm does not say that it is LiveMigratable",
+            ),
+            ("it was not read", None, "where the virtual machine is LiveMigratable"),
+        ] {
+            let mut c = Cluster::new();
+            ["n", "m"].iter().for_each(|n| c.node(n, "{}"));
+            if let Some(status) = machine {
+                c.object(&format!(
+                    r#"{{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": {{"name": "vm",
+                        "namespace": "a", "uid": "a-VirtualMachineInstance-vm"}}, "status": {status}}}"#
+                ));
+            }
+            c.object(
+                r#"{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "vm", "namespace": "a",
+                "generation": 1, "ownerReferences": [{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+                "name": "vm", "uid": "a-VirtualMachineInstance-vm", "controller": true}]}, "spec": {"minAvailable": 1,
+                "selector": {"matchLabels": {"vm": "vm"}}}, "status": {"observedGeneration": 1}}"#,
+            );
+            let owner = crate::drain::testing::owned_by("kubevirt.io/v1", "VirtualMachineInstance", "vm");
+            c.pod_of("a", "p", "n", &format!(r#"{owner}, "labels": {{"vm": "vm"}}"#), "", "");
+            let met = c.met(Code::OperatorOwned, &DrainOptions::default());
+            assert_notes(title, &met, &[(Drainability::Drains, want)]);
         }
     }
 }

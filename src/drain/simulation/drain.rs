@@ -229,7 +229,7 @@ impl<'s, 'c> Run<'s, 'c> {
             Refusal::NamespaceTerminating if sim.pod.is_terminating() => return Ok(()),
             Refusal::Stale(_) => self.sim.tick(self.sim.now.saturating_add(self.drainer.retry)),
             Refusal::Budget(id) if first => {
-                if let operators::Answer::Moves { seconds } = self.operator_answers(&p.pod, id) {
+                if let operators::Answer::Moves { seconds, .. } = self.operator_answers(&p.pod, id) {
                     self.sim.relieve_in(pod, seconds);
                 }
             }
