@@ -6,6 +6,7 @@ use super::options::DrainOptions;
 use super::tracker::Budgets;
 use crate::admission::Admission;
 use crate::autoscale::NewNodes;
+use crate::autoscale::karpenter::claims::NodeClaims;
 use crate::budget::Selection;
 use crate::sched::State;
 use crate::sched::place::{Placed, Placer, SAMPLED};
@@ -37,6 +38,8 @@ pub struct DrainContext<'a> {
     pub scheduler: Box<dyn Scheduler + 'a>,
     /// Who could add nodes, once a pod has no place.
     new_nodes: OnceCell<NewNodes>,
+    /// The NodeClaims of Karpenter's nodes, once somebody asks.
+    node_claims: OnceCell<NodeClaims>,
     /// The controllers (by uid) below each topmost one (by its address), once somebody asks.
     families: OnceCell<HashMap<usize, Vec<Str>>>,
 }
@@ -87,6 +90,7 @@ impl<'a> DrainContext<'a> {
             state,
             scheduler: Box::new(RefCell::new(Placer::new(state))),
             new_nodes: OnceCell::new(),
+            node_claims: OnceCell::new(),
             families: OnceCell::new(),
         }
     }
@@ -94,6 +98,11 @@ impl<'a> DrainContext<'a> {
     /// Who could add nodes for pods that no node takes.
     pub fn new_nodes(&self) -> &NewNodes {
         self.new_nodes.get_or_init(|| NewNodes::new(self.state))
+    }
+
+    /// The NodeClaims of Karpenter's nodes.
+    pub fn node_claims(&self) -> &NodeClaims {
+        self.node_claims.get_or_init(|| NodeClaims::new(self.snapshot))
     }
 
     /// The pods of the same topmost controller, the pod itself among them; none for a pod without one.

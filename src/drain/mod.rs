@@ -34,6 +34,7 @@ mod refusal;
 mod replacement;
 mod rules;
 mod simulation;
+mod termination;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tracker;
@@ -58,6 +59,7 @@ pub fn plan(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Pl
     let pods: Vec<Vec<NodePod>> = request.nodes.iter().map(|n| rules.node_pods(&n.meta.name)).collect();
     let mut nodes = nodes::plan(&context, request, &pods);
     cures::add(&context, request, &mut nodes);
+    termination::tell(&context, &mut nodes);
     nodes::tell_of_pods(&mut nodes);
     let drainable: Vec<Drainable<'_>> = nodes
         .iter()

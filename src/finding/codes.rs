@@ -312,11 +312,23 @@ codes! {
         such_as "Two trainers of rank 3 write the same checkpoint."
         cure "Set podReplacementPolicy: Failed on the Job."
     },
+    NodeTerminating = "node-terminating" Warning {
+        means "Karpenter is ending the node: its NodeClaim is being deleted. With a terminationGracePeriod its pods are \
+               deleted past their budgets when that has passed since the deletion; without, Karpenter waits for them."
+        such_as "NodeClaim general-x was deleted at 11:50 with a terminationGracePeriod of 30m: the node is empty by 12:20."
+        cure "Wait, or let the budgets allow the evictions before the deadline."
+    },
+    NodeExpires = "node-expires" Warning {
+        means "The NodeClaim of the node reaches its expireAfter within a day. Karpenter then deletes it, whatever its \
+               NodePool's disruption budgets and do-not-disrupt say."
+        such_as "A NodeClaim of 244 hours with expireAfter 244h10m."
+        cure "Drain the node before, at a time of your own."
+    },
     GraceBudget = "grace-budget" Warning {
         means "preStop and shutdown need longer than the grace period that the pod will get, so it is killed in the \
                middle."
         such_as "preStop sleeps 60 s, terminationGracePeriodSeconds is 30."
-        cure "Raise terminationGracePeriodSeconds (and a NodePool's terminationGracePeriod) above the sum."
+        cure "Raise terminationGracePeriodSeconds above the sum; a NodeClaim's terminationGracePeriod caps it once that is deleted."
     },
     NoPrestop = "no-prestop" Warning {
         means "A load balancer sends requests to the pod, and no container has a preStop hook: the pod is stopped while \

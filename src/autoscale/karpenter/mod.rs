@@ -8,6 +8,7 @@
 //! Mirrors `sigs.k8s.io/karpenter` 1.14 with its default settings: a change of them (`PREFERENCE_POLICY`,
 //! `MIN_VALUES_POLICY`, feature gates) cannot be seen from the API.
 
+pub mod claims;
 pub mod daemons;
 pub mod fleet;
 pub mod instance_type;

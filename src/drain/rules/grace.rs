@@ -3,26 +3,15 @@
 use super::RuleContext;
 use crate::cure::Remedy;
 use crate::drain::note::Note;
-use crate::duration;
 use crate::finding::Code;
 use crate::snapshot::age::duration_words;
 use crate::snapshot::pod::{Container, PreStop};
-use crate::snapshot::{Snapshot, Str};
-use crate::wire::karpenter::NodePool;
-use std::collections::HashMap;
 
 /// A grace period from this on is told, in seconds.
 const LONG: i64 = 300;
 
 /// What a container needs to end after its preStop hook, at the least, in seconds.
 const SHUTDOWN: i64 = 5;
-
-/// `spec.template.spec.terminationGracePeriod` of Karpenter's NodePools, in seconds.
-fn node_pools(snapshot: &Snapshot) -> HashMap<Str, i64> {
-    let seconds = |text: &str| i64::try_from(duration::parse(text).ok()?.as_secs()).ok();
-    let grace = |pool: &NodePool| seconds(pool.spec.template.spec.termination_grace_period.as_ref()?);
-    snapshot.node_pools.iter().filter_map(|pool| Some((pool.meta.name.clone(), grace(pool)?))).collect()
-}
 
 /// How long a container needs to end.
 struct Ending<'a> {
@@ -88,11 +77,11 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
         let text = format!("--grace-period={given} cuts its grace period of {own} s{more}");
         notes.push(Note::new(Code::GraceBudget, text));
     }
-    if let Some((pool, limit)) = node_pool(rule).filter(|(_, limit)| *limit < own) {
+    if let Some((claim, left)) = node_claim(rule).filter(|(_, left)| *left < own) {
         let text = format!(
-            "NodePool {pool} ends the node {} after its drain begins (terminationGracePeriod), before the pod's own grace \
-             period of {own} s and past every budget",
-            words(limit)
+            "NodeClaim {claim} is being deleted and ends the node in {} (terminationGracePeriod): the pod's own grace period \
+             of {own} s is longer",
+            words(left)
         );
         notes.push(Note::new(Code::GraceBudget, text));
     }
@@ -106,9 +95,13 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     }
 }
 
-fn node_pool<'a>(rule: &RuleContext<'a>) -> Option<(&'a str, i64)> {
-    let pool = rule.node()?.meta.labels.get("karpenter.sh/nodepool")?;
-    rule.facts.node_pools.get_or_init(|| node_pools(rule.snapshot)).get(pool).map(|limit| (&**pool, *limit))
+/// The NodeClaim of the pod's node and the seconds until it ends the node, where it is being deleted. The NodePool's
+/// `terminationGracePeriod` is that of NodeClaims to come.
+fn node_claim<'a>(rule: &RuleContext<'a>) -> Option<(&'a str, i64)> {
+    let claim = rule.context.node_claims().of(rule.pod.node.as_deref()?)?;
+    claim.deleted()?;
+    let left = claim.deadline()?.duration_since(rule.snapshot.now).as_secs();
+    Some((claim.name(), left.max(0)))
 }
 
 fn words(seconds: i64) -> String {
@@ -123,16 +116,24 @@ mod tests {
     use crate::drain::testing::{Cluster, assert_notes};
 
     /// What a pod with so much grace, a container and an init container with these fields meets under a code.
-    fn met(code: Code, grace: i64, (container, init): (&str, &str), status: &str, flag: i64, pool: &str) -> Vec<Note> {
+    fn met(code: Code, grace: i64, (container, init): (&str, &str), status: &str, flag: i64, claim: &str) -> Vec<Note> {
         let mut c = Cluster::new();
-        c.object(&format!(
-            r#"{{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "n", "labels": {{"karpenter.sh/nodepool": "{pool}"}}}},
-                "status": {{"conditions": [{{"type": "Ready", "status": "True"}}]}}}}"#
-        ));
-        for (name, limit) in [("short", r#""60s""#), ("never", r#""Never""#), ("none", "null")] {
+        c.object(
+            r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+                "status": {"conditions": [{"type": "Ready", "status": "True"}]}}"#,
+        );
+        // Deleted as the cluster's time begins.
+        let deleted = r#""deletionTimestamp": "2026-01-01T00:00:00Z""#;
+        let (meta, limit) = match claim {
+            "short" => (deleted, r#""60s""#),
+            "never" => (deleted, r#""Never""#),
+            "none" => (deleted, "null"),
+            _ => (r#""generation": 1"#, r#""60s""#),
+        };
+        if !claim.is_empty() {
             c.object(&format!(
-                r#"{{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {{"name": "{name}"}},
-                    "spec": {{"template": {{"spec": {{"terminationGracePeriod": {limit}}}}}}}}}"#
+                r#"{{"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {{"name": "main-1", {meta}}},
+                    "spec": {{"terminationGracePeriod": {limit}}}, "status": {{"nodeName": "n"}}}}"#
             ));
         }
         let spec = format!(r#""terminationGracePeriodSeconds": {grace}, "initContainers": [{{"name": "i" {init}}}]"#);
@@ -183,7 +184,7 @@ mod tests {
         let (flag, none) = (cut(10), format!("{}: it is gone from the API at once", cut(0)));
         let hook = (Drainability::Drains, "preStop hook alone takes 26 s of 30 s");
         let done = r#""phase": "Failed""#;
-        for (title, grace, containers, status, flag, pool, want) in [
+        for (title, grace, containers, status, flag, claim, want) in [
             ("as it should be", 30, ("", ""), "", -1, "", &[][..]),
             // After the hook, what is left is for the shutdown: at least 5 s.
             ("hook and shutdown take it all", 30, (&*sleep(25), ""), "", -1, "", &[]),
@@ -206,13 +207,13 @@ mod tests {
             ("the flag is as long", 30, ("", ""), "", 30, "", &[]),
             ("the flag takes it all", 30, ("", ""), "", 0, "", &[(Drainability::Drains, &*none)]),
             (
-                "its pool ends the node first",
+                "its NodeClaim is deleted and ends the node first",
                 61,
                 ("", ""),
                 "",
                 -1,
                 "short",
-                &[(Drainability::Drains, "NodePool short ends the node")],
+                &[(Drainability::Drains, "NodeClaim main-1 is being deleted and ends the node in 60 s")],
             ),
             (
                 "a server that waits",
@@ -250,7 +251,7 @@ mod tests {
             ("no such pool", 61, ("", ""), "", -1, "gone", &[]),
             ("it has ended", 61, (&sleep(61), ""), done, 1, "short", &[]),
         ] {
-            assert_notes(title, &met(Code::GraceBudget, grace, containers, status, flag, pool), want);
+            assert_notes(title, &met(Code::GraceBudget, grace, containers, status, flag, claim), want);
         }
     }
 }

@@ -11,14 +11,11 @@ use crate::snapshot::workload::Workload;
 use crate::snapshot::{Snapshot, Str};
 use crate::wire::core::{Service, ServiceSpec};
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What rules find out of the whole cluster, once one of them asks.
 #[derive(Default)]
 pub struct Facts {
-    /// `terminationGracePeriod` of NodePools, in seconds.
-    pub node_pools: OnceCell<HashMap<Str, i64>>,
     /// Nodes without the agent that EKS Pod Identity needs.
     pub without_agent: OnceCell<Vec<Str>>,
 }
