@@ -45,6 +45,10 @@ fn way<'a>(f: &Facts<'a>) -> Way<'a> {
     };
     let above = snapshot.controller_of(&maker.meta);
     match (&maker.detail, above) {
+        // A pod that is still to be made, as in a drain, is made from the template as it is then.
+        (Detail::ReplicaSet(_) | Detail::ReplicationController(_) | Detail::StatefulSet(_), None) if !exists(f) => {
+            Way::Rolls(maker)
+        }
         (Detail::ReplicaSet(_), Some(d)) if matches!(d.detail, Detail::Deployment(_)) => Way::Rolls(d),
         (Detail::ReplicaSet(_) | Detail::ReplicationController(_), None) => Way::Delete(maker, OF_REPLICA_SET),
         (Detail::StatefulSet(d), None) => of_stateful_set(f, maker, &d.0),
@@ -56,6 +60,12 @@ fn way<'a>(f: &Facts<'a>) -> Way<'a> {
             Way::Elsewhere(format!("{} {}", keeper.kind, keeper.meta.path()))
         }
     }
+}
+
+/// Whether the pod is one of the cluster's.
+fn exists(f: &Facts<'_>) -> bool {
+    let meta = &f.pod().meta;
+    f.snapshot().pods.named(meta.ns(), &meta.name).is_some_and(|p| p.meta.uid == meta.uid)
 }
 
 fn of_stateful_set<'a>(f: &Facts<'a>, set: &'a Arc<Workload>, spec: &crate::wire::apps::StatefulSetSpec) -> Way<'a> {
