@@ -40,10 +40,7 @@ pub struct Host {
 impl Host {
     /// Whether its labels meet what is required.
     pub fn meets(&self, required: &Requirements, provider: Provider) -> bool {
-        required.iter().all(|r| match self.label(&r.key, provider) {
-            Some(value) => r.has(value),
-            None => r.allows_absence(),
-        })
+        required.met_where(|key| self.label(key, provider))
     }
 
     fn label(&self, key: &str, provider: Provider) -> Option<&Str> {

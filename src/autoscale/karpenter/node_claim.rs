@@ -1,6 +1,7 @@
 //! A NodeClaim: a machine that Karpenter has asked for, with the settings it had then. A NodePool's settings are those
 //! of the next one.
 
+use super::node_pool::quantities;
 use crate::duration;
 use crate::sched::resources::Sums;
 use crate::snapshot::intern::Interner;
@@ -10,10 +11,8 @@ use crate::snapshot::object::Object;
 use crate::snapshot::{Snapshot, Str};
 use crate::wire::karpenter as wire;
 use crate::wire::meta::Condition;
-use crate::wire::scalar;
 use crate::wire::time::Time;
 use jiff::{SignedDuration, Timestamp};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The annotation with the time by which a NodeClaim that is being deleted must be gone.
@@ -47,8 +46,8 @@ impl NodeClaim {
         Self {
             taints: of_node,
             startup_taints: of_start,
-            capacity: sums(&object.status.capacity),
-            allocatable: sums(&object.status.allocatable),
+            capacity: quantities(&object.status.capacity).collect(),
+            allocatable: quantities(&object.status.allocatable).collect(),
             object: object.clone(),
         }
     }
@@ -100,15 +99,6 @@ impl NodeClaim {
         let noted = self.meta().annotations.get(TERMINATION_TIMESTAMP).and_then(|t| t.parse().ok());
         noted.or_else(|| self.deleted()?.checked_add(self.termination_grace()?).ok())
     }
-
-    /// When a pod last came to its node or went from it, as Karpenter has noted it.
-    pub fn last_pod_event(&self) -> Option<Timestamp> {
-        self.object.status.last_pod_event_time.and_then(Time::timestamp)
-    }
-}
-
-fn sums(map: &BTreeMap<String, scalar::Quantity>) -> Sums {
-    map.iter().map(|(n, q)| (Str::from(n.as_str()), q.value)).collect()
 }
 
 /// A length of time as NodePools write it; `None` for `Never`.

@@ -22,9 +22,9 @@ pub struct NodePool {
     pub object: Arc<Object<wire::NodePool>>,
     /// Who makes its nodes.
     pub provider: Provider,
-    /// What is required of its nodes' labels by `spec.template.spec.requirements` alone.
+    /// What its template says of its nodes' labels: its requirements and its labels.
     pub requirements: Requirements,
-    /// What its nodes' labels are: its requirements, its labels, and those that Karpenter adds.
+    /// What its nodes' labels are: what its template says, and what Karpenter adds.
     pub labels: Requirements,
     /// What its nodes keep away.
     pub taints: Vec<Taint>,
@@ -63,11 +63,11 @@ impl NodePool {
         let class = &template.spec.node_class_ref;
         let provider = Provider::of_group(&class.group);
         let mut unread = Vec::new();
-        let requirements = requirements(&template.spec.requirements, provider, &mut unread);
-        let mut labels = requirements.clone();
+        let mut requirements = requirements(&template.spec.requirements, provider, &mut unread);
         for (key, value) in &template.metadata.labels {
-            labels.add(Requirement::equals(provider.normalized(key), value.as_str().into()));
+            requirements.add(Requirement::equals(provider.normalized(key), value.as_str().into()));
         }
+        let mut labels = requirements.clone();
         if !class.group.is_empty() {
             let key = format!("{}/{}", class.group, class.kind.to_ascii_lowercase());
             labels.add(Requirement::equals(&key, class.name.as_str().into()));
@@ -116,8 +116,8 @@ impl NodePool {
     }
 }
 
-/// Requirements as NodePools and NodeClaims write them.
-pub fn requirements(
+/// Requirements as NodePools write them.
+fn requirements(
     list: &[NodeSelectorRequirementWithMinValues],
     provider: Provider,
     unread: &mut Vec<String>,
@@ -135,7 +135,8 @@ pub fn requirements(
     all
 }
 
-fn quantities(map: &BTreeMap<String, scalar::Quantity>) -> impl Iterator<Item = (Str, Quantity)> {
+/// Amounts as NodePools and NodeClaims write them.
+pub(super) fn quantities(map: &BTreeMap<String, scalar::Quantity>) -> impl Iterator<Item = (Str, Quantity)> {
     map.iter().map(|(name, quantity)| (name.as_str().into(), quantity.value))
 }
 

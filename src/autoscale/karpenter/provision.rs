@@ -98,8 +98,6 @@ pub enum Answer {
         pool: Str,
         /// Of which instance types.
         types: Suitable,
-        /// What pools that are tried before say.
-        before: Vec<(Str, Refusal)>,
     },
 }
 
@@ -252,12 +250,12 @@ impl Karpenter {
     }
 
     fn answers(&self, pods: &[Arc<Pod>], state: &State, moving: Moving) -> Vec<Answer> {
+        let usable = self.pools.iter().any(|p| p.unusable().is_none());
         let mut answers: Vec<Option<Answer>> = Vec::with_capacity(pods.len());
         let mut batch = Vec::new();
         for pod in pods {
             let answer = self.could_look_at(pod).err();
             let answer = answer.or_else(|| self.validate(pod, state).err().map(Answer::Invalid));
-            let usable = self.pools.iter().any(|p| p.unusable().is_none());
             let answer = answer.or_else(|| (!usable).then_some(Answer::NoPools));
             if answer.is_none() {
                 batch.push(pod.clone());
@@ -294,11 +292,7 @@ impl Karpenter {
 
     fn new_node(&self, node: &NewNode) -> Answer {
         let Some(template) = self.templates.get(node.template) else { return Answer::NoPools };
-        Answer::New {
-            pool: template.pool.name().clone(),
-            types: suitable(template, &node.options),
-            before: node.before.clone(),
-        }
+        Answer::New { pool: template.pool.name().clone(), types: suitable(template, &node.options) }
     }
 }
 
@@ -320,10 +314,7 @@ fn suitable(template: &Template, options: &Options) -> Suitable {
 
 /// The domains that nodes of a pool can be in. Mirrors `buildDomainGroups`.
 fn domains(pool: &NodePool, types: &Types, universe: &mut Universe) {
-    let mut own = pool.requirements.clone();
-    for (key, value) in &pool.object.spec.template.metadata.labels {
-        own.add(Requirement::equals(pool.provider.normalized(key), value.as_str().into()));
-    }
+    let own = &pool.requirements;
     let listed = match types {
         Types::Known(all) => all,
         Types::Open(open) => &open.seen,

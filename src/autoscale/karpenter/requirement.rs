@@ -7,7 +7,7 @@ use crate::snapshot::selector::{self, Operator as NodeOperator};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// How a requirement compares, as NodePools write it.
+/// How a requirement compares, as NodePools write it: as node selectors do, and with two bounds more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the API")]
 pub enum Operator {
@@ -24,17 +24,11 @@ pub enum Operator {
 impl Operator {
     /// Reads the API's word.
     pub fn read(text: &str) -> Option<Self> {
-        Some(match text {
-            "In" => Self::In,
-            "NotIn" => Self::NotIn,
-            "Exists" => Self::Exists,
-            "DoesNotExist" => Self::DoesNotExist,
-            "Gt" => Self::Gt,
-            "Lt" => Self::Lt,
-            "Gte" => Self::Gte,
-            "Lte" => Self::Lte,
-            _ => return None,
-        })
+        match text {
+            "Gte" => Some(Self::Gte),
+            "Lte" => Some(Self::Lte),
+            _ => NodeOperator::read(text).map(Self::from),
+        }
     }
 }
 

@@ -50,11 +50,6 @@ impl Requirements {
         self.0.values()
     }
 
-    /// Whether a provider must have a choice.
-    pub fn has_min_values(&self) -> bool {
-        self.iter().any(|r| r.min_values.is_some())
-    }
-
     /// Whether a node that meets these can meet what is asked. Labels for which `open` holds may be left out here: the
     /// instance type may bring them. Mirrors `Compatible`.
     pub fn compatible(&self, asked: &Self, open: impl Fn(&str) -> bool) -> bool {
@@ -93,7 +88,12 @@ impl Requirements {
 
     /// Whether a node with exactly these labels meets what is asked.
     pub fn met_by(&self, labels: &Map, provider: Provider) -> bool {
-        self.iter().all(|r| match label(labels, &r.key, provider) {
+        self.met_where(|key| label(labels, key, provider))
+    }
+
+    /// The same of a node whose labels are looked up by their present names.
+    pub fn met_where<'l>(&self, label: impl Fn(&str) -> Option<&'l Str>) -> bool {
+        self.iter().all(|r| match label(&r.key) {
             Some(value) => r.has(value),
             None => r.allows_absence(),
         })

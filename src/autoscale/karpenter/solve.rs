@@ -64,8 +64,6 @@ pub struct NewNode {
     pub asked: Sums,
     /// Its pods, by their numbers in the batch.
     pub pods: Vec<usize>,
-    /// What the pools that were tried before said of its first pod.
-    pub before: Vec<(Str, Refusal)>,
     host: Str,
     ports: Vec<HostPort>,
 }
@@ -142,16 +140,24 @@ impl Asking {
         }
     }
 
-    /// The same pod with other wishes.
-    fn with(&self, pod: Arc<Pod>, provider: Provider) -> Self {
-        Self {
+    /// The same with one wish less; `None` where there is none to give up.
+    fn relaxed(&self, ground: &Ground<'_>) -> Option<Self> {
+        let mut pod = self.pod.clone();
+        let spec = Arc::make_mut(&mut Arc::make_mut(&mut pod).spec);
+        relax(spec, ground.tolerate).then(|| Self {
             number: self.number,
             requests: self.requests.clone(),
-            all: of_pod(&pod.spec, true, provider),
-            required: of_pod(&pod.spec, false, provider),
+            all: of_pod(&pod.spec, true, ground.provider),
+            required: of_pod(&pod.spec, false, ground.provider),
             volumes: self.volumes.clone(),
             pod,
-        }
+        })
+    }
+
+    /// The combinations of places that the pod's volumes allow; there is always one.
+    fn alternatives(&self) -> impl Iterator<Item = Option<&Requirements>> {
+        let none = self.volumes.is_empty().then_some(None);
+        none.into_iter().chain(self.volumes.iter().map(Some))
     }
 }
 
@@ -218,35 +224,27 @@ impl<'a> Solve<'a> {
     }
 
     fn offer(&mut self, number: usize, template: &Template, asking: &Asking) -> Result<Options, Refusal> {
-        let mut pod = asking.pod.clone();
+        let mut relaxed: Option<Asking> = None;
         loop {
-            self.topology.update(asking.number, &pod);
-            let now = asking.with(pod.clone(), self.ground.provider);
-            match self.first_on_new(number, template, &now) {
+            let now = relaxed.as_ref().unwrap_or(asking);
+            self.topology.update(now.number, &now.pod);
+            match self.first_on_new(number, template, now) {
                 Ok((_, _, options)) => return Ok(options),
-                Err(refusal) => {
-                    let spec = Arc::make_mut(&mut Arc::make_mut(&mut pod).spec);
-                    if !relax(spec, self.ground.tolerate) {
-                        return Err(refusal);
-                    }
-                }
+                Err(refusal) => relaxed = Some(now.relaxed(&self.ground).ok_or(refusal)?),
             }
         }
     }
 
     /// Finds a place for a pod, giving up its wishes one after the other.
     fn place(&mut self, asking: &Asking) -> Place {
-        let mut pod = asking.pod.clone();
-        let mut now = asking.with(pod.clone(), self.ground.provider);
+        let mut relaxed: Option<Asking> = None;
         loop {
-            match self.add(&now) {
+            let now = relaxed.as_ref().unwrap_or(asking);
+            match self.add(now) {
                 Place::Nowhere(why) => {
-                    let spec = Arc::make_mut(&mut Arc::make_mut(&mut pod).spec);
-                    if !relax(spec, self.ground.tolerate) {
-                        return Place::Nowhere(why);
-                    }
-                    self.topology.update(asking.number, &pod);
-                    now = asking.with(pod.clone(), self.ground.provider);
+                    let Some(next) = now.relaxed(&self.ground) else { return Place::Nowhere(why) };
+                    self.topology.update(next.number, &next.pod);
+                    relaxed = Some(next);
                 }
                 found => return found,
             }
@@ -291,9 +289,7 @@ impl<'a> Solve<'a> {
             requirements: Requirements::default(),
             ports: host.ports.clone(),
         });
-        let mut free = changed.free.clone();
-        free.take_all(&asking.requests);
-        changed.free = free;
+        changed.free.take_all(&asking.requests);
         changed.ports.extend(ports::of(&asking.pod).cloned());
         changed.requirements = requirements.clone();
         self.topology.record(asking.number, &asking.pod, &host.taints, &requirements);
@@ -320,7 +316,7 @@ impl<'a> Solve<'a> {
         }
         let mut base = changed.map_or_else(|| host.requirements(provider), |c| c.requirements.clone());
         base.add_all(&asking.all);
-        self.alternatives(asking).find_map(|volumes| {
+        asking.alternatives().find_map(|volumes| {
             let mut all = base.clone();
             if let Some(volumes) = volumes {
                 if !all.compatible(volumes, closed) {
@@ -339,13 +335,6 @@ impl<'a> Solve<'a> {
         })
     }
 
-    /// The combinations of places that the pod's volumes allow.
-    #[expect(clippy::unused_self, reason = "it belongs to the look for a place")]
-    fn alternatives<'b>(&self, asking: &'b Asking) -> impl Iterator<Item = Option<&'b Requirements>> {
-        let none = asking.volumes.is_empty().then_some(None);
-        none.into_iter().chain(asking.volumes.iter().map(Some))
-    }
-
     /// Puts the pod on a new node of the first pool that gives one.
     fn add_to_new(&mut self, asking: &Asking) -> Place {
         let mut refusals = Vec::new();
@@ -354,7 +343,7 @@ impl<'a> Solve<'a> {
             match self.first_on_new(number, template, asking) {
                 Ok((node, requirements, options)) => {
                     let at = self.new.len();
-                    self.new.push(NewNode { before: refusals, ..node });
+                    self.new.push(node);
                     self.order.push(at);
                     self.commit(at, asking, requirements, options.clone());
                     let mut most = template.most(&options, &asking.requests);
@@ -394,7 +383,6 @@ impl<'a> Solve<'a> {
             options,
             asked: Sums::default(),
             pods: Vec::new(),
-            before: Vec::new(),
             host,
             ports: Vec::new(),
         };
@@ -422,7 +410,7 @@ impl<'a> Solve<'a> {
         let mut together = node.asked.clone();
         together.add_all(&asking.requests);
         let mut last = None;
-        for volumes in self.alternatives(asking) {
+        for volumes in asking.alternatives() {
             let one = || {
                 let mut all = base.clone();
                 if let Some(volumes) = volumes {

@@ -91,10 +91,8 @@ impl Group {
             Rule::Spread { max_skew, .. } => Rule::Spread { max_skew, min_domains: None },
             rule => rule,
         };
-        let filter = |g: &Self| g.filter.is_some();
         rule(self) == rule(other)
             && self.term == other.term
-            && filter(self) == filter(other)
             && self.filter.as_ref().map(NodeFilter::identity) == other.filter.as_ref().map(NodeFilter::identity)
     }
 

@@ -1,7 +1,7 @@
 //! What Karpenter's pools say of a pod, for a person.
 
 use super::node_pool::Unusable;
-use super::provision::{Ignored, Invalid, NoNodes};
+use super::provision::{Invalid, NoNodes};
 use super::requirements::Mismatch;
 use super::solve::Refusal;
 use super::template::NoType;
@@ -32,18 +32,6 @@ impl fmt::Display for NoNodes {
             }
             Self::Types(_) => f.write_str("no instance type meets its own requirements"),
         }
-    }
-}
-
-impl fmt::Display for Ignored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotUnschedulable => "the scheduler has not marked the pod Unschedulable yet",
-            Self::Nominated => "a node is nominated for the pod",
-            Self::OfNode => "the pod belongs to its node",
-            Self::NotOnKarpenter => "the pod refuses nodes of Karpenter (karpenter.sh/nodepool DoesNotExist)",
-            Self::DeviceClaims => "Karpenter adds no nodes for pods with device claims",
-        })
     }
 }
 
