@@ -42,7 +42,7 @@ macro_rules! wire {
                 use k8s_pb::$($upstream)*::$name as Upstream;
                 $(
                     let ours = $name { $field: crate::wire::oracle::Sample::sample(), ..$name::default() };
-                    crate::wire::oracle::hold_tag!(Upstream, ours, $field);
+                    crate::wire::oracle::hold_tag!(Upstream, ours, $name, $field);
                     <$ty as crate::wire::oracle::Tagged>::hold_tags();
                 )*
             }

@@ -68,21 +68,22 @@ tagged_as_inside!(Option<T>, Vec<T>, BTreeMap<String, T>);
 /// Holds a message in which one field is set: upstream's type reads that field from it, and no other.
 macro_rules! hold_tag {
     // k8s-pb is a version behind: in `generated.proto` of storage/v1, 1.36.3 and 1.37.2, it is 11.
-    ($upstream:path, $ours:ident, prevent_pod_scheduling_if_missing) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, CSIDriverSpec, prevent_pod_scheduling_if_missing) => { let _ = $ours; };
     // In that of core/v1, 1.36.3 and 1.37.2, it is 43.
-    ($upstream:path, $ours:ident, scheduling_group) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, PodSpec, scheduling_group) => { let _ = $ours; };
     // So it is with what resource/v1 got since 1.36: see `generated.proto` of 1.37.2.
-    ($upstream:path, $ours:ident, derived_attributes) => { let _ = $ours; };
-    ($upstream:path, $ours:ident, skip_node_operations) => { let _ = $ours; };
-    ($upstream:path, $ours:ident, compatibility_groups) => { let _ = $ours; };
-    ($upstream:path, $ours:ident, ints) => { let _ = $ours; };
-    ($upstream:path, $ours:ident, bools) => { let _ = $ours; };
-    ($upstream:path, $ours:ident, strings) => { let _ = $ours; };
-    ($upstream:path, $ours:ident, versions) => { let _ = $ours; };
-    ($upstream:path, $ours:ident, type_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, r#type) };
-    ($upstream:path, $ours:ident, continue_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, r#continue) };
-    ($upstream:path, $ours:ident, default_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, default) };
-    ($upstream:path, $ours:ident, $field:ident) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, $field) };
+    ($upstream:path, $ours:ident, ExactDeviceRequest, derived_attributes) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, DeviceSubRequest, derived_attributes) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, DeviceRequestAllocationResult, skip_node_operations) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, DeviceCounterConsumption, compatibility_groups) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, DeviceAttribute, ints) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, DeviceAttribute, bools) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, DeviceAttribute, strings) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, DeviceAttribute, versions) => { let _ = $ours; };
+    ($upstream:path, $ours:ident, $name:ident, type_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, r#type) };
+    ($upstream:path, $ours:ident, $name:ident, continue_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, r#continue) };
+    ($upstream:path, $ours:ident, $name:ident, default_) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, default) };
+    ($upstream:path, $ours:ident, $name:ident, $field:ident) => { crate::wire::oracle::hold_tag!(@ $upstream, $ours, $field) };
     (@ $upstream:path, $ours:ident, $field:ident) => {{
         let name = format!("{}.{}", std::any::type_name::<$upstream>(), stringify!($field));
         let mut theirs: $upstream = prost::Message::decode(&*prost::Message::encode_to_vec(&$ours))
