@@ -2,9 +2,8 @@
 
 use crate::html::pages;
 use crate::page::{Element, parse};
-use crate::program::{folders_with, here, in_parallel, read_json, run};
+use crate::program::{in_parallel, recorded_cases, run};
 use regex::Regex;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 const HEADINGS: &[&str] = &["h1", "h2", "h3", "h4", "h5", "h6"];
@@ -79,16 +78,7 @@ fn faults(page: &str) -> Vec<String> {
 
 #[test]
 fn every_page_can_be_heard_and_walked_through() {
-    let mut cases: Vec<(Vec<String>, String)> = Vec::new();
-    for command in ["status", "drain-plan", "why-pending"] {
-        for dir in folders_with(&here("cases").join(command), "case.json") {
-            let case = read_json(&dir.join("case.json"));
-            let args = case["args"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-            cases.push((args.collect(), dir.join("cluster.json").display().to_string()));
-        }
-    }
-    assert!(!cases.is_empty());
-    let bad = in_parallel(&cases, |(args, file)| {
+    let bad = in_parallel(&recorded_cases(), |(args, file)| {
         let args = args.iter().map(String::as_str);
         let page = run(args.chain(["-o", "html", "--from", file])).out;
         faults(&page).into_iter().map(|fault| format!("{file}: {fault}")).collect::<Vec<_>>()

@@ -42,16 +42,17 @@ const PROVISIONING: &[&str] = &["agreement/karpenter-provision"];
 /// The folders of `tests/` that are judged here.
 pub const FOLDERS: &[&[&str]] = &[BUDGETS, SCHEDULING, DRAINS, PROVISIONING];
 
-fn recorded(folders: &[&str]) -> Vec<PathBuf> {
-    folders.iter().flat_map(|folder| folders_with(&here(folder), "truth.json")).collect()
+/// Nothing recorded in these folders is missed, and more than `least` facts are compared.
+fn agrees(folders: &[&str], least: usize, judge: fn(&Path) -> Tally) {
+    let recorded: Vec<PathBuf> = folders.iter().flat_map(|folder| folders_with(&here(folder), "truth.json")).collect();
+    let tally = Tally::join(in_parallel(&recorded, |dir| judge(dir)));
+    assert!(tally.compared > least, "only {} facts were compared", tally.compared);
+    assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));
 }
 
 #[test]
 fn budgets_and_evictions() {
-    let folders = recorded(BUDGETS);
-    let tally = Tally::join(in_parallel(&folders, |dir| budgets(dir)));
-    assert!(tally.compared > 900, "only {} facts were compared", tally.compared);
-    assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));
+    agrees(BUDGETS, 900, budgets);
 }
 
 fn budgets(dir: &Path) -> Tally {
@@ -61,8 +62,7 @@ fn budgets(dir: &Path) -> Tally {
     if truth["agree"] == "skip" || !truth["status"].is_object() {
         return tally;
     }
-    let document = run(["status", "-A", "-o", "json", "--from", &cluster(dir)]).json();
-    let items = document["items"].as_array().cloned().unwrap_or_default();
+    let items = items("status", dir);
     for (budget, want) in truth["status"].as_object().into_iter().flatten() {
         if OLD_NUMBERS.contains(&(&*name, budget)) {
             continue;
@@ -92,10 +92,7 @@ fn budgets(dir: &Path) -> Tally {
 
 #[test]
 fn the_scheduler_s_words_and_preemption() {
-    let folders = recorded(SCHEDULING);
-    let tally = Tally::join(in_parallel(&folders, |dir| pending(dir)));
-    assert!(tally.compared > 900, "only {} facts were compared", tally.compared);
-    assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));
+    agrees(SCHEDULING, 900, pending);
 }
 
 fn pending(dir: &Path) -> Tally {
@@ -106,8 +103,7 @@ fn pending(dir: &Path) -> Tally {
     if truth["agree"] == "skip" || !truth["victims"].is_array() || !truth["pods"].is_object() {
         return tally;
     }
-    let document = run(["why-pending", "-A", "-o", "json", "--from", &cluster(dir)]).json();
-    let items = document["items"].as_array().cloned().unwrap_or_default();
+    let items = items("why-pending", dir);
     let pods = truth["pods"].as_object();
     let alone = pods.is_some_and(|p| p.len() == 1);
     for (pod, want) in pods.into_iter().flatten() {
@@ -138,10 +134,7 @@ fn pending(dir: &Path) -> Tally {
 
 #[test]
 fn real_drains() {
-    let folders = recorded(DRAINS);
-    let tally = Tally::join(in_parallel(&folders, |dir| drain(dir)));
-    assert!(tally.compared > 60, "only {} facts were compared", tally.compared);
-    assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));
+    agrees(DRAINS, 60, drain);
 }
 
 fn drain(dir: &Path) -> Tally {
@@ -205,6 +198,12 @@ fn path(item: &Value) -> String {
     format!("{}/{}", text("namespace"), text("name"))
 }
 
+/// What a command says of all that is recorded in a folder.
+fn items(command: &str, dir: &Path) -> Vec<Value> {
+    let document = run([command, "-A", "-o", "json", "--from", &cluster(dir)]).json();
+    document["items"].as_array().cloned().unwrap_or_default()
+}
+
 /// The recorded cluster of a folder, plain or gzipped.
 fn cluster(dir: &Path) -> String {
     let plain = dir.join("cluster.json");
@@ -214,10 +213,7 @@ fn cluster(dir: &Path) -> String {
 
 #[test]
 fn karpenter_s_new_nodes() {
-    let folders = recorded(PROVISIONING);
-    let tally = Tally::join(in_parallel(&folders, |dir| provisioning(dir)));
-    assert!(tally.compared > 80, "only {} facts were compared", tally.compared);
-    assert!(tally.misses.is_empty(), "{} of {}:\n{}", tally.misses.len(), tally.compared, tally.misses.join("\n"));
+    agrees(PROVISIONING, 80, provisioning);
 }
 
 /// Whether Karpenter gave each pod a node, refused it, or did not look at it.
@@ -225,8 +221,7 @@ fn provisioning(dir: &Path) -> Tally {
     let truth = read_json(&dir.join("truth.json"));
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let mut tally = Tally::default();
-    let document = run(["why-pending", "-A", "-o", "json", "--from", &cluster(dir)]).json();
-    let items = document["items"].as_array().cloned().unwrap_or_default();
+    let items = items("why-pending", dir);
     for (pod, want) in truth["pods"].as_object().into_iter().flatten().filter(|(_, want)| want["drop"].is_null()) {
         let findings = items.iter().find(|i| path(i) == *pod).and_then(|i| i["findings"].as_array());
         let found = findings.into_iter().flatten().find(|f| f["code"] == "node-pool");

@@ -1,12 +1,10 @@
 //! `check`: manifests judged before they are applied, in every form that is asked for.
 
-use crate::program::{Ran, here, program, run};
+use crate::program::{Ran, here, program, run, run_on};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
-use std::process::Stdio;
 
 const BUDGET: &str = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: shop}\n\
     spec: {minAvailable: MIN, selector: {matchLabels: {app: web}}}\n";
@@ -21,16 +19,7 @@ fn web(min: &str, count: &str) -> String {
 
 /// Checks what comes through a pipe.
 fn check(manifests: &str, args: &[&str]) -> Ran {
-    let mut child = program()
-        .args(["check", "-f", "-"])
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(manifests.as_bytes()).unwrap();
-    child.wait_with_output().unwrap().into()
+    run_on(manifests, &[&["check", "-f", "-"], args].concat())
 }
 
 /// Above each object of `tests/manifests/` stands what is to be found: `# expect: CODE…`.

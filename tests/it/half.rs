@@ -1,20 +1,13 @@
 //! Inputs that are half of one: a gap or a plain error, and never a better verdict.
 
-use std::io::Write;
-use std::process::Stdio;
-
 use serde_json::{Value, json};
 
-use crate::program::{Ran, here, program, read_json};
+use crate::program::{Ran, here, read_json, run_on};
 use crate::verdicts::better;
 
 /// Runs a command on what stands on its standard input.
 fn on(input: &str, args: &[&str]) -> Ran {
-    let mut child = program();
-    child.args(args).args(["-o", "json", "--from", "-"]);
-    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    child.wait_with_output().unwrap().into()
+    run_on(input, &[args, &["-o", "json", "--from", "-"]].concat())
 }
 
 /// A node with two pods under a budget that allows none: whoever overlooks something finds it better than it is.

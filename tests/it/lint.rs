@@ -1,7 +1,7 @@
 //! No text that the program can print has words that can be read two ways: collected from every recorded case, from the
 //! examples, from the helps and from `explain`. The rules stand in the docs of [`RULES`].
 
-use crate::program::{folders_with, here, in_parallel, read_json, run};
+use crate::program::{in_parallel, recorded_cases, run};
 use regex::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,16 +46,7 @@ fn shape(text: &str) -> String {
 
 /// What the program says about the recorded clusters.
 fn recorded() -> BTreeSet<String> {
-    let mut cases: Vec<(Vec<String>, String)> = Vec::new();
-    for command in ["status", "drain-plan", "why-pending"] {
-        for dir in folders_with(&here("cases").join(command), "case.json") {
-            let case = read_json(&dir.join("case.json"));
-            let args = case["args"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-            cases.push((args.collect(), dir.join("cluster.json").display().to_string()));
-        }
-    }
-    assert!(!cases.is_empty());
-    let said = in_parallel(&cases, |(args, file)| {
+    let said = in_parallel(&recorded_cases(), |(args, file)| {
         let mut found = BTreeSet::new();
         let args = args.iter().map(String::as_str);
         texts(&run(args.chain(["-o", "json", "--from", file])).json(), &mut found);

@@ -1,12 +1,9 @@
 //! Whatever number an object holds, and however many objects there are of a kind, every command ends: pods are counted,
 //! and not made one by one.
 
-use std::io::Write;
-use std::process::Stdio;
-
 use serde_json::{Value, json};
 
-use crate::program::program;
+use crate::program::run_on;
 
 /// The API takes it wherever a count is an int32.
 const MAX: i64 = 2_147_483_647;
@@ -29,15 +26,9 @@ fn all_end(title: &str, objects: &[Value]) {
     }
 }
 
-fn ends(title: &str, args: &[&str], input: &str) -> String {
-    let mut child = program();
-    child.args(args).args(["--from", "-"]);
-    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let ran = child.wait_with_output().unwrap();
-    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    assert!(matches!(ran.status.code(), Some(0 | 2 | 3)), "{title}: {args:?}: {:?} {out} {err}", ran.status);
-    out.into_owned()
+fn ends(title: &str, args: &[&str], input: &str) {
+    let ran = run_on(input, &[args, &["--from", "-"]].concat());
+    assert!(matches!(ran.status, 0 | 2 | 3), "{title}: {args:?}: {} {} {}", ran.status, ran.out, ran.err);
 }
 
 fn meta(name: &str) -> Value {

@@ -1,6 +1,7 @@
 //! The executable in a cleared environment.
 
 use serde_json::Value;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -49,6 +50,15 @@ pub fn run<I: IntoIterator<Item = S>, S: AsRef<std::ffi::OsStr>>(args: I) -> Ran
     program().args(args).output().expect("the executable runs").into()
 }
 
+/// Runs the executable with these arguments, and with this on its standard input, which it reads to the end.
+pub fn run_on(input: &str, args: &[&str]) -> Ran {
+    let mut command = program();
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the executable runs");
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads all");
+    child.wait_with_output().expect("it ends").into()
+}
+
 /// Does `work` for every item, on all cores, and collects what it returns.
 pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
@@ -82,6 +92,20 @@ pub fn folders_with(root: &Path, file: &str) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// The recorded cases of the commands that answer about a cluster: what each is asked with, and the file of its cluster.
+pub fn recorded_cases() -> Vec<(Vec<String>, String)> {
+    let mut cases = Vec::new();
+    for command in ["status", "drain-plan", "why-pending"] {
+        for dir in folders_with(&here("cases").join(command), "case.json") {
+            let case = read_json(&dir.join("case.json"));
+            let args = case["args"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+            cases.push((args.collect(), dir.join("cluster.json").display().to_string()));
+        }
+    }
+    assert!(!cases.is_empty());
+    cases
 }
 
 /// Reads a JSON file.
