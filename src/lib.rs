@@ -8,18 +8,28 @@
 //!   cluster  (live API, GET only) ─┐
 //!   file     (List, YAML, stdin)  ─┴─ wire items ──► snapshot   immutable, interned, indexed, with its own `now` and its gaps
 //!                                                       │
-//!                        budget ◄── sched ◄── autoscale ◄── pending ◄── drain ◄── check  pure functions: snapshot → facts. No I/O, no clock
+//!                                                       ▼
+//!      budget ◄── sched ◄── autoscale ◄── pending ◄── drain ◄── check     pure functions: snapshot → facts. No I/O, no clock
+//!                                                       │
 //!                                                       ▼
 //!                                                    report     the JSON contract: plain serde structs
 //!                                                       │
-//!                                    render:  table · wide · json · yaml · name · html
+//!                                                       ▼
+//!                                                    render     every form that -o names
 //! ```
 //!
-//! Imports go one way, and never in a circle: wire ← snapshot ← budget ← sched ← autoscale ← pending ← drain ← check ← report ← render ←
-//! cluster, file ← cli ← input, answer ← commands ← main. `tests/it/imports.rs` has the whole order, and holds it. Only
-//! `cluster` knows the network, behind the feature `live`; only `render` knows colour and width. Beside the way stand
-//! [`finding`] (the codes and the shape of what is found), [`cure`] (what a person could do: commands, their undoing,
-//! their proof), [`shell`] (lines that can be pasted) and [`lists`] (lists in words).
+//! Each engine asks those on its left: `budget` has the disruption controller and the eviction endpoint, `sched` the
+//! scheduler, `autoscale` Karpenter and the Cluster Autoscaler, `pending` answers `why-pending`, `drain` `drain-plan`, and
+//! `check` asks the rules of `budget` about manifests, which it makes a snapshot of.
+//!
+//! Imports go one way, and never in a circle: wire ← snapshot ← budget ← sched ← autoscale ← pending ← drain ← check ←
+//! report ← render ← cluster, file ← cli ← input, answer ← commands ← main. `tests/it/imports.rs` has the whole order, and
+//! holds it. Only `cluster` knows the network, behind the feature `live`; only `render` knows colour and width.
+//!
+//! Beside the way stand what several engines ask: [`admission`] (which webhooks see a request), [`quota`] (whether a quota
+//! refuses a pod), [`cel`] (the expressions that choose devices), and what they answer with: [`finding`] (the codes and the
+//! shape of what is found), [`cure`] (what a person could do: commands, their undoing, their proof), [`shell`] (lines that
+//! can be pasted) and [`lists`] (lists and counts in words).
 #![recursion_limit = "512"]
 
 mod admission;
