@@ -1,4 +1,9 @@
-//! Lists in words.
+//! Lists and counts in words.
+
+/// `1 node`, `3 nodes`.
+pub fn count(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
 
 /// Names a few and counts the rest: `web-1, web-2 and 7 more`. One more than `most` is named, too, as to count it would
 /// take as much room.
@@ -14,6 +19,11 @@ pub fn some<S: AsRef<str>>(names: impl IntoIterator<Item = S>, most: usize) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_one() {
+        assert_eq!((count(1, "node"), count(2, "node")), ("1 node".to_owned(), "2 nodes".to_owned()));
+    }
 
     #[test]
     fn a_few_are_named_and_the_rest_is_counted() {

@@ -66,7 +66,7 @@ pub fn run(args: &CheckArgs, global: &Global) -> Result<Answer> {
         Format::Github => render::check::github::annotations(&document.body),
         Format::Html => render::html::check(&document),
         Format::JsonPath | Format::CustomColumns => render::templated(&document, &global.output(), &screen)?,
-        Format::Csv => return Err(super::no_page("check")),
+        format @ Format::Csv => return Err(super::not_written("check", format)),
         Format::Name => render::check::names(&document.body),
         Format::Text | Format::Wide => render::check::text(&document.body, &screen),
     };

@@ -101,7 +101,9 @@ fn answer(request: &Request, args: &DrainPlanArgs, global: &Global, snapshot: &S
         Format::Name => document.body.nodes.iter().map(|n| format!("node/{}\n", n.name)).collect(),
         Format::Csv => render::plan::csv(&document.body),
         Format::JsonPath | Format::CustomColumns => render::templated(&document, &global.output(), &screen)?,
-        Format::Sarif | Format::Junit | Format::Github => return Err(super::only_check("drain-plan")),
+        format @ (Format::Sarif | Format::Junit | Format::Github) => {
+            return Err(super::not_written("drain-plan", format));
+        }
         Format::Text | Format::Wide => render::plan::text(&document, &screen, args.all),
     };
     Ok(Answer { text, warnings: super::input_warnings(snapshot), nothing: None, status: exit_status(&planned) })

@@ -54,7 +54,7 @@ impl From<Asked> for Explanation {
 /// Runs the command.
 ///
 /// # Errors
-/// A code that is not in the table; a page.
+/// A word that is not in the tables, or a format that they are not written in.
 pub fn run(args: &ExplainArgs, global: &Global) -> Result<Answer> {
     let asked = args.codes.iter().map(|word| parse(word)).collect::<Result<Vec<_>>>()?.concat();
     let screen = global.screen();
@@ -65,11 +65,10 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<Answer> {
     let text = match screen.format {
         Format::Json => render::json(&rows())?,
         Format::Yaml => render::yaml(&rows())?,
-        Format::Html | Format::Csv | Format::JsonPath | Format::CustomColumns => return Err(super::no_page("explain")),
         Format::Name => wanted.iter().map(|a| format!("{}\n", a.word())).collect(),
-        Format::Sarif | Format::Junit | Format::Github => return Err(super::only_check("explain")),
-        _ if asked.is_empty() => overview(&screen),
-        _ => asked.iter().map(|c| paragraphs(*c, &screen)).collect::<Vec<_>>().join("\n"),
+        Format::Text | Format::Wide if asked.is_empty() => overview(&screen),
+        Format::Text | Format::Wide => asked.iter().map(|c| paragraphs(*c, &screen)).collect::<Vec<_>>().join("\n"),
+        format => return Err(super::not_written("explain", format)),
     };
     Ok(Answer::new(text))
 }

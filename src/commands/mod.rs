@@ -15,6 +15,7 @@ mod watch;
 pub mod why_pending;
 
 use crate::error::{Failure, FailureKind, Result};
+use crate::render::Format;
 use crate::snapshot::coverage::ReadOutcome;
 use crate::snapshot::{Kind, Snapshot, Twice, age};
 
@@ -66,13 +67,13 @@ pub fn require(snapshot: &Snapshot, kind: Kind) -> Result<()> {
     }
 }
 
-/// The refusal of a page where there is none.
-pub fn no_page(command: &str) -> Failure {
-    Failure::usage(format!("{command} does not write this format"))
-        .hint("-o html, csv, jsonpath and custom-columns are for status, drain-plan and why-pending")
-}
-
-/// The refusal of a form that only manifests are told in.
-pub fn only_check(command: &str) -> Failure {
-    Failure::usage(format!("{command} has no such form")).hint("-o sarif, junit and github are for check")
+/// The refusal of a format that a command does not write.
+pub fn not_written(command: &str, format: Format) -> Failure {
+    match format {
+        Format::Sarif | Format::Junit | Format::Github => {
+            Failure::usage(format!("{command} has no such form")).hint("-o sarif, junit and github are for check")
+        }
+        _ => Failure::usage(format!("{command} does not write this format"))
+            .hint("-o html, csv, jsonpath and custom-columns are for status, drain-plan and why-pending"),
+    }
 }

@@ -9,17 +9,16 @@ use crate::report::schema::DocumentKind;
 /// Runs the command.
 ///
 /// # Errors
-/// A page is asked for: a schema has none.
+/// A format that a schema is not written in.
 pub fn run(args: &SchemaArgs, global: &Global) -> Result<Answer> {
     let text = match (args.document, global.screen().format) {
-        (_, Format::Html | Format::Csv | Format::JsonPath | Format::CustomColumns) => {
-            return Err(super::no_page("schema"));
-        }
-        (_, Format::Sarif | Format::Junit | Format::Github) => return Err(super::only_check("schema")),
         (Some(document), Format::Yaml) => render::yaml(&document.schema())?,
-        (Some(document), _) => render::json(&document.schema())?,
         (None, Format::Yaml) => render::yaml(&all())?,
-        (None, _) => render::json(&all())?,
+        (Some(document), Format::Text | Format::Wide | Format::Json | Format::Name) => {
+            render::json(&document.schema())?
+        }
+        (None, Format::Text | Format::Wide | Format::Json | Format::Name) => render::json(&all())?,
+        (_, format) => return Err(super::not_written("schema", format)),
     };
     Ok(Answer::new(text))
 }

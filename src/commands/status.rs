@@ -81,7 +81,7 @@ fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Jud
         }
         Format::Csv => render::status::csv(&document.body),
         Format::JsonPath | Format::CustomColumns => render::templated(&document, &global.output(), &screen)?,
-        Format::Sarif | Format::Junit | Format::Github => return Err(super::only_check("status")),
+        format @ (Format::Sarif | Format::Junit | Format::Github) => return Err(super::not_written("status", format)),
         Format::Text | Format::Wide => render::status::text(&document, &screen, &view(args)),
     };
     let status = if args.exit_code { exit_status(&document.body.items) } else { 0 };

@@ -90,7 +90,9 @@ pub fn about(args: &WhyPendingArgs, global: &Global, snapshot: &Snapshot) -> Res
         Format::Name => items.iter().map(|i| format!("{}\n", i.subject.resource_name())).collect(),
         Format::Csv => render::pending::csv(&document.body),
         Format::JsonPath | Format::CustomColumns => render::templated(&document, &global.output(), &screen)?,
-        Format::Sarif | Format::Junit | Format::Github => return Err(super::only_check("why-pending")),
+        format @ (Format::Sarif | Format::Junit | Format::Github) => {
+            return Err(super::not_written("why-pending", format));
+        }
         Format::Text | Format::Wide => render::pending::text(&document, &items, &state, &screen, view(args)),
     };
     let status = if args.exit_code && items.iter().any(Item::is_stuck) { 2 } else { 0 };

@@ -181,27 +181,29 @@ fn flatten(file: &str, line: usize, value: Value, lines: &[usize]) -> Vec<(usize
     match value {
         Value::Object(mut list) if kind.ends_with("List") && list.get("items").is_some_and(Value::is_array) => {
             let Some(Value::Array(items)) = list.remove("items") else { return Vec::new() };
-            let version = list.get("apiVersion").cloned();
-            let of_kind = kind.strip_suffix("List").filter(|k| !k.is_empty());
-            let typed = |mut item: Value| {
-                if let (Some(fields), Some(kind)) = (item.as_object_mut(), of_kind) {
-                    fields.entry("kind").or_insert_with(|| kind.into());
-                    fields.entry("apiVersion").or_insert_with(|| version.clone().unwrap_or_default());
-                }
-                item
-            };
+            let head = Value::Object(list);
             let exact = lines.len() == items.len();
             let place = |at: usize| lines.get(at).copied().filter(|_| exact).unwrap_or(line);
-            items.into_iter().enumerate().flat_map(|(at, item)| flatten(file, place(at), typed(item), &[])).collect()
+            items
+                .into_iter()
+                .enumerate()
+                .flat_map(|(at, item)| flatten(file, place(at), typed(item, &head), &[]))
+                .collect()
         }
-        Value::Object(object) if kind.is_empty() => {
-            // A chart's own files: Chart.yaml, values.yaml.
-            drop(object);
-            vec![(line, Content::NoObject)]
-        }
-        Value::Object(_) => vec![(line, Content::Object(value))],
+        // Without a kind it is one of a chart's own files: Chart.yaml, values.yaml.
+        Value::Object(_) if !kind.is_empty() => vec![(line, Content::Object(value))],
         _ => vec![(line, Content::NoObject)],
     }
+}
+
+/// An item of a list of one kind, which need not say itself what it is.
+fn typed(mut item: Value, list: &Value) -> Value {
+    let kind = list.get("kind").and_then(Value::as_str).and_then(|k| k.strip_suffix("List"));
+    if let (Some(fields), Some(kind)) = (item.as_object_mut(), kind.filter(|k| !k.is_empty())) {
+        fields.entry("kind").or_insert_with(|| kind.into());
+        fields.entry("apiVersion").or_insert_with(|| list["apiVersion"].clone());
+    }
+    item
 }
 
 fn is_of_kustomize(value: &Value) -> bool {
@@ -220,14 +222,7 @@ fn json(text: &str) -> Vec<(usize, Content)> {
             Ok(Some(Cut::Object(piece))) => {
                 let line = piece.start.line;
                 match serde_json::from_slice::<Value>(piece.bytes) {
-                    Ok(mut value) => {
-                        let kind = head.get("kind").and_then(Value::as_str).and_then(|k| k.strip_suffix("List"));
-                        if let (Some(fields), Some(kind)) = (value.as_object_mut(), kind.filter(|k| !k.is_empty())) {
-                            fields.entry("kind").or_insert_with(|| kind.into());
-                            fields.entry("apiVersion").or_insert_with(|| head["apiVersion"].clone());
-                        }
-                        all.extend(flatten("", line, value, &[]));
-                    }
+                    Ok(value) => all.extend(flatten("", line, typed(value, &head), &[])),
                     Err(error) => {
                         all.push((line + error.line().saturating_sub(1), Content::Unreadable(error.to_string())));
                     }

@@ -108,7 +108,4 @@ pub fn some_nodes<'a>(nodes: impl IntoIterator<Item = &'a Arc<NodeInfo>>) -> Str
     some(nodes.into_iter().map(|n| n.name().clone()))
 }
 
-/// `1 node`, `3 nodes`.
-pub fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
+pub use crate::lists::count;

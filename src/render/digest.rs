@@ -3,12 +3,16 @@
 use super::Screen;
 use super::style::{Tone, paint, safe};
 use super::table::wrap;
+use crate::cure::Remedy;
+use crate::lists::{count, some};
 use crate::report::Source;
 use crate::report::digest::{Group, Told};
 use crate::shell::quote;
 
 /// Lines that the groups of an answer about many take at most: with what stands around them, a screen of 50 lines.
 const LINES: usize = 42;
+/// More rows than this are told by their causes only.
+pub const TABLE: usize = 20;
 /// Items of a group that are told where there are many.
 const NAMED: usize = 2;
 
@@ -21,6 +25,17 @@ pub enum Depth {
     FixOnly,
     /// Two items of each group, and how many more there are.
     Few,
+}
+
+impl Depth {
+    /// What is left to tell below a table of so many rows: whether it is shown, and whether its causes fit into it.
+    pub fn below(rows: usize, shown: bool, causes_fit: bool) -> Self {
+        match (shown, causes_fit) {
+            (true, true) => Self::FixOnly,
+            (true, false) if rows <= TABLE => Self::Each,
+            _ => Self::Few,
+        }
+    }
 }
 
 /// The groups as text. `all` is the line that shows everything.
@@ -60,26 +75,28 @@ fn one<T: Told>(group: &Group<'_, T>, source: &Source, screen: &Screen, depth: D
     let more = group.items.len().saturating_sub(named);
     if depth == Depth::FixOnly {
         let names: Vec<String> = group.items.iter().map(|i| i.path()).collect();
-        out.push_str(&format!("  {}\n", wrap(&safe(&crate::lists::some(names, 4)), width, 4)));
+        out.push_str(&format!("  {}\n", wrap(&safe(&some(names, 4)), width, 4)));
     } else if more > 0 {
         let names: Vec<String> = group.items.iter().skip(named).map(|i| i.path()).collect();
-        out.push_str(&format!(
-            "  {}\n",
-            wrap(&safe(&format!("and {more} more: {}", crate::lists::some(names, 2))), width, 4)
-        ));
+        out.push_str(&format!("  {}\n", wrap(&safe(&format!("and {more} more: {}", some(names, 2))), width, 4)));
     }
-    let (item, fix) = match group.fix() {
-        Some((item, fix)) => (Some(item), Some(fix)),
+    let (item, remedy) = match group.fix() {
+        Some((item, remedy)) => (Some(item), Some(remedy)),
         None => (group.items.first().copied(), None),
     };
-    if let Some(fix) = fix {
-        let kind = if fix.is_verified() { "fix" } else { "fix, not verified" };
-        out.push_str(&format!("  {}\n", wrap(&safe(&format!("{kind}: {}", fix.text)), width, 4)));
+    if let Some(remedy) = remedy {
+        out.push_str(&format!("  {}\n", wrap(&safe(&fix(remedy)), width, 4)));
     }
     if let Some(item) = item {
         out.push_str(&format!("  more: {}\n", safe(&again(source, &item.more()))));
     }
     out
+}
+
+/// What can be done, in a line.
+pub fn fix(remedy: &Remedy) -> String {
+    let kind = if remedy.is_verified() { "fix" } else { "fix, not verified" };
+    format!("{kind}: {}", remedy.text)
 }
 
 /// The line that asks the same input something else.
@@ -102,9 +119,4 @@ pub fn again(source: &Source, words: &[String]) -> String {
         _ => {}
     }
     line
-}
-
-/// `1 budget`, `2 budgets`.
-pub fn count(n: usize, one: &str) -> String {
-    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
 }

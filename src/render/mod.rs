@@ -21,10 +21,13 @@ use serde::Serialize;
 
 /// A document as JSON, ending in a newline.
 pub fn json<T: Serialize>(document: &T) -> Result<String> {
-    let mut text = serde_json::to_string_pretty(document)
-        .map_err(|e| Failure::new(FailureKind::Internal, "the answer cannot be written as JSON").caused_by(e))?;
+    let mut text = serde_json::to_string_pretty(document).map_err(no_json)?;
     text.push('\n');
     Ok(text)
+}
+
+fn no_json(e: serde_json::Error) -> Failure {
+    Failure::new(FailureKind::Internal, "the answer cannot be written as JSON").caused_by(e)
 }
 
 /// A document as YAML, ending in a newline.
@@ -38,8 +41,7 @@ pub fn yaml<T: Serialize>(document: &T) -> Result<String> {
 /// # Errors
 /// A template that cannot be read.
 pub fn templated<T: Serialize>(document: &T, output: &Output, screen: &Screen) -> Result<String> {
-    let value = serde_json::to_value(document)
-        .map_err(|e| Failure::new(FailureKind::Internal, "the answer cannot be written as JSON").caused_by(e))?;
+    let value = serde_json::to_value(document).map_err(no_json)?;
     if output.format == Format::JsonPath {
         return template::json_path(&value, &output.template);
     }

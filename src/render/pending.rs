@@ -1,11 +1,12 @@
 //! `why-pending` as text: all that does not run by cause, or the whole story of each item that was named.
 
 use super::Screen;
-use super::digest::{self, Depth, count};
+use super::digest::{self, Depth};
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
 use crate::finding::Code;
+use crate::lists::count;
 use crate::pending::facts::some;
 use crate::pending::item::Placement;
 use crate::pending::scheduling::Scheduling;
@@ -32,9 +33,6 @@ pub enum View {
     /// Each item with its whole story.
     Detail,
 }
-
-/// More rows than this are told by their causes only.
-const TABLE: usize = 20;
 
 /// The answer as text.
 pub fn text(document: &Document<PendingReport>, items: &[Item], state: &State, screen: &Screen, view: View) -> String {
@@ -76,7 +74,7 @@ fn many(
         return whole.render(screen);
     }
     let mut out = format!("{}\n", wrap(&summary(&report.items), screen.prose_width(), 0));
-    let (shown, causes_fit) = (every_row || screen.wide() || rows.len() <= TABLE, whole.fits(screen));
+    let (shown, causes_fit) = (every_row || screen.wide() || rows.len() <= digest::TABLE, whole.fits(screen));
     if shown {
         let table = if causes_fit || screen.wide() { whole } else { table(&rows, screen, all_namespaces, false) };
         out.push_str(&format!("\n{}", table.render(screen)));
@@ -89,11 +87,7 @@ fn many(
     words.push("--all".to_owned());
     let all = digest::again(&document.source, &words);
     if !screen.wide() {
-        let depth = match (shown, causes_fit) {
-            (true, true) => Depth::FixOnly,
-            (true, false) if rows.len() <= TABLE => Depth::Each,
-            _ => Depth::Few,
-        };
+        let depth = Depth::below(rows.len(), shown, causes_fit);
         out.push_str(&digest::groups(&problems(&rows), &document.source, screen, depth, &all));
         if !shown {
             out.push_str(&format!("\nevery owner: {}\n", safe(&all)));

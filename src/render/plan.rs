@@ -1,13 +1,13 @@
 //! `drain-plan` as text: many nodes by what blocks them, or each of those that were named.
 
 use super::Screen;
-use super::digest::{self, again, count};
+use super::digest::{self, again};
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
 use crate::drain::outcome::{Action, Outcome, Verdict};
 use crate::finding::{Code, Finding};
-use crate::lists::some;
+use crate::lists::{count, some};
 use crate::report::Document;
 use crate::report::digest::{Told, problems, verdicts};
 use crate::report::plan::{Blocker, DrainPlan, NodeReport, PodReport, ReplacementReport};
@@ -16,8 +16,6 @@ use crate::snapshot::age::duration_words;
 
 /// Pods with the same outcome are named up to this number, and counted beyond.
 const NAMED: usize = 3;
-/// More nodes than this are told by what blocks them only.
-const TABLE: usize = 20;
 /// So many blockers and rounds are told of many nodes.
 const MOST: usize = 6;
 
@@ -47,7 +45,7 @@ pub fn text(document: &Document<DrainPlan>, screen: &Screen, every_row: bool) ->
 fn preflight(document: &Document<DrainPlan>, screen: &Screen, every_row: bool) -> String {
     let plan = &document.body;
     let mut out = format!("{}\n", wrap(&summary(&plan.nodes), screen.prose_width(), 0));
-    let rows = every_row || screen.wide() || plan.nodes.len() <= TABLE;
+    let rows = every_row || screen.wide() || plan.nodes.len() <= digest::TABLE;
     if rows {
         let whole = table(plan, screen, true);
         let table = if whole.fits(screen) || screen.wide() { whole } else { table(plan, screen, false) };
@@ -100,9 +98,8 @@ fn blocked_by(blocker: &Blocker<'_>, document: &Document<DrainPlan>, screen: &Sc
         .into_iter()
         .flat_map(|n| &n.findings)
         .filter(|f| f.code == Code::ReplacementUnschedulable && blocker.finding.code == Code::BudgetShared);
-    if let Some(fix) = place.chain([blocker.finding]).find_map(|f| f.remedies.first()) {
-        let kind = if fix.is_verified() { "fix" } else { "fix, not verified" };
-        line(&format!("{kind}: {}", fix.text));
+    if let Some(remedy) = place.chain([blocker.finding]).find_map(|f| f.remedies.first()) {
+        line(&digest::fix(remedy));
     }
     if let Some(node) = blocker.nodes.first() {
         let words = ["drain-plan".to_owned(), node.to_string()];
@@ -147,16 +144,14 @@ pub fn csv(plan: &DrainPlan) -> String {
     const HEADERS: &[&str] =
         &["node", "verdict", "alone", "round", "pods", "waiting", "blocked", "seconds", "code", "why", "command"];
     let row = |n: &NodeReport| {
-        let count = |test: &dyn Fn(&PodReport) -> bool| n.pods.iter().filter(|p| test(p)).count().to_string();
-        let round = plan.order.iter().position(|r| r.contains(&n.name));
         vec![
             n.name.to_string(),
             n.verdict.as_str().to_owned(),
             n.alone.as_str().to_owned(),
-            round.map(|r| (r + 1).to_string()).unwrap_or_default(),
+            plan.round_of(n).map(|r| r.to_string()).unwrap_or_default(),
             n.pods.len().to_string(),
-            count(&|p| p.outcome == Outcome::Waits),
-            count(&PodReport::blocks),
+            count_pods(n, |p| p.outcome == Outcome::Waits).to_string(),
+            count_pods(n, PodReport::blocks).to_string(),
             n.estimate.seconds.to_string(),
             n.leading().map(|f| f.code.to_string()).unwrap_or_default(),
             n.cause(),
@@ -164,6 +159,10 @@ pub fn csv(plan: &DrainPlan) -> String {
         ]
     };
     super::template::csv(HEADERS, plan.nodes.iter().map(row))
+}
+
+fn count_pods(n: &NodeReport, test: impl Fn(&PodReport) -> bool) -> usize {
+    n.pods.iter().filter(|p| test(p)).count()
 }
 
 fn table(plan: &DrainPlan, screen: &Screen, causes: bool) -> Table {
@@ -179,16 +178,14 @@ fn table(plan: &DrainPlan, screen: &Screen, causes: bool) -> Table {
     }
     let mut table = Table::new(headers);
     for n in &plan.nodes {
-        let round = plan.order.iter().position(|r| r.contains(&n.name));
-        let count = |test: &dyn Fn(&PodReport) -> bool| n.pods.iter().filter(|p| test(p)).count().to_string();
         let mut row: Vec<Cell> = vec![(&*n.name).into(), Cell::verdict(n.verdict.as_str())];
         if !plan.each_alone {
             row.push(Cell::verdict(n.alone.as_str()));
         }
-        row.push(round.map_or_else(|| "-".to_owned(), |r| (r + 1).to_string()).into());
+        row.push(plan.round_of(n).map_or_else(|| "-".to_owned(), |r| r.to_string()).into());
         row.push(n.pods.len().to_string().into());
-        row.push(count(&|p| p.outcome == Outcome::Waits).into());
-        row.push(count(&PodReport::blocks).into());
+        row.push(count_pods(n, |p| p.outcome == Outcome::Waits).to_string().into());
+        row.push(count_pods(n, PodReport::blocks).to_string().into());
         if screen.wide() {
             row.push(duration_words(n.estimate.seconds).into());
             row.push(if n.needed_flags.is_empty() { "-".to_owned() } else { n.needed_flags.join(",") }.into());
@@ -223,9 +220,10 @@ fn detail(n: &NodeReport, screen: &Screen) -> String {
         out.push_str(&format!("\n{}", pods(n, screen)));
     }
     // What stands above, or in the table, is not told again.
+    let leading = n.leading();
     let said = |f: &&&Finding| {
         let in_table = n.pods.iter().any(|p| p.why.as_ref().is_some_and(|why| f.message.ends_with(why.as_str())));
-        screen.wide() || (n.leading() != Some(**f) && !in_table)
+        screen.wide() || (leading != Some(**f) && !in_table)
     };
     let rest: String = told.iter().filter(said).map(|f| paragraph(f, screen)).collect();
     if !rest.is_empty() {
@@ -237,18 +235,17 @@ fn detail(n: &NodeReport, screen: &Screen) -> String {
 
 /// The whole answer for a node: its verdict, how many pods, and the cause.
 fn headline(n: &NodeReport, width: usize) -> String {
-    let count = |test: &dyn Fn(&PodReport) -> bool| n.pods.iter().filter(|p| test(p)).count();
     let parts = [
-        (count(&PodReport::blocks), "blocked"),
-        (count(&|p| p.outcome == Outcome::Unknown), "unknown"),
-        (count(&|p| p.outcome == Outcome::Waits), "evicted after waiting"),
-        (count(&|p| p.outcome == Outcome::Gone), "evicted immediately"),
-        (count(&PodReport::is_ignored), "ignored"),
+        (count_pods(n, PodReport::blocks), "blocked"),
+        (count_pods(n, |p| p.outcome == Outcome::Unknown), "unknown"),
+        (count_pods(n, |p| p.outcome == Outcome::Waits), "evicted after waiting"),
+        (count_pods(n, |p| p.outcome == Outcome::Gone), "evicted immediately"),
+        (count_pods(n, PodReport::is_ignored), "ignored"),
     ];
     let said: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}")).collect();
     let all = match n.pods.len() {
         0 => "no pods, nothing to do".to_owned(),
-        total => format!("{}: {}", digest::count(total, "pod"), said.join(", ")),
+        total => format!("{}: {}", count(total, "pod"), said.join(", ")),
     };
     let (name, verdict) = (safe(&n.name), n.verdict.as_str());
     let cause = n.leading().map(|f| format!("  {}\n", wrap(&safe(&f.message), width, 2))).unwrap_or_default();
@@ -256,7 +253,7 @@ fn headline(n: &NodeReport, width: usize) -> String {
 }
 
 fn time(n: &NodeReport) -> String {
-    let blocked = n.pods.iter().filter(|p| p.blocks()).count();
+    let blocked = count_pods(n, PodReport::blocks);
     let takes = format!("About {} ({}).", duration_words(n.estimate.seconds), n.estimate.basis);
     if n.verdict != Verdict::Blocked {
         return takes;
@@ -296,6 +293,7 @@ fn pods(n: &NodeReport, screen: &Screen) -> String {
     let mut table = Table::new(headers).indented(2).last_below();
     let mut sorted: Vec<&PodReport> = n.pods.iter().collect();
     sorted.sort_by_key(|p| (p.rank(), p.step.unwrap_or(u32::MAX)));
+    let led = n.leading().map_or("", |f| f.message.as_str());
     let mut rest = &sorted[..];
     while let Some(first) = rest.first() {
         let key = (first.rank(), first.step, is_plain(first));
@@ -305,7 +303,6 @@ fn pods(n: &NodeReport, screen: &Screen) -> String {
             let what = format!("{} pods (-o wide names them)", group.len());
             table.row([step(first).into(), what.into(), fate(first), group_why(group).into()]);
         } else {
-            let led = n.leading().map_or("", |f| f.message.as_str());
             group.iter().for_each(|p| table.row(row(p, led, screen)));
         }
         rest = others;

@@ -1,11 +1,12 @@
 //! `status` as text: a line that counts, a table and the problems by cause, or one budget in detail.
 
 use super::Screen;
-use super::digest::{self, Depth, again, count};
+use super::digest::{self, Depth, again};
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
 use crate::budget::Verdict;
+use crate::lists::count;
 use crate::report::Document;
 use crate::report::digest::{Told, problems, verdicts};
 use crate::report::status::{BudgetStatus, BudgetStatusList, OwnerReport};
@@ -23,9 +24,6 @@ pub enum View {
     /// Each budget with its causes, its remedies, its arithmetic and its pods.
     Detail,
 }
-
-/// More budgets than this are told by their problems only.
-const TABLE: usize = 20;
 
 /// The answer as text.
 pub fn text(document: &Document<BudgetStatusList>, screen: &Screen, view: &View) -> String {
@@ -48,7 +46,7 @@ fn many(document: &Document<BudgetStatusList>, screen: &Screen, all_namespaces: 
         return table.render(screen);
     }
     let mut out = format!("{}\n", wrap(&summary(items), screen.prose_width(), 0));
-    let rows = every_row || screen.wide() || items.len() <= TABLE;
+    let rows = every_row || screen.wide() || items.len() <= digest::TABLE;
     let causes_fit = table.fits(screen);
     if rows {
         let shown = if causes_fit || screen.wide() { table } else { self::table(items, screen, all_namespaces, false) };
@@ -57,11 +55,7 @@ fn many(document: &Document<BudgetStatusList>, screen: &Screen, all_namespaces: 
     if screen.wide() {
         return out;
     }
-    let depth = match (rows, causes_fit) {
-        (true, true) => Depth::FixOnly,
-        (true, false) if items.len() <= TABLE => Depth::Each,
-        _ => Depth::Few,
-    };
+    let depth = Depth::below(items.len(), rows, causes_fit);
     let place = if all_namespaces { vec!["-A".to_owned()] } else { namespace(items) };
     let all = |flag: &str| {
         again(&document.source, &[vec!["status".to_owned()], place.clone(), vec![flag.to_owned()]].concat())
@@ -201,18 +195,18 @@ fn detail(b: &BudgetStatus, screen: &Screen) -> String {
     if !fixes.is_empty() {
         out.push_str(&format!("\n{fixes}"));
     }
-    let mut lines = vec![
+    let lines = [
         ("rule", format!("{}, unhealthyPodEvictionPolicy {}", rule(b), b.unhealthy_pod_eviction_policy)),
         ("covers", covers(b)),
         ("sum", b.arithmetic.clone()),
+        ("reported", reported(b)),
     ];
-    lines.push(("reported", reported(b)));
     out.push('\n');
     for (name, text) in lines {
         out.push_str(&format!("  {name:<9} {}\n", wrap(&safe(&text), width, 12)));
     }
-    let led = b.leading().map(|f| f.code);
-    let others: Vec<_> = b.findings.iter().filter(|f| Some(f.code) != led || b.leading() != Some(f)).collect();
+    let leading = b.leading();
+    let others: Vec<_> = b.findings.iter().filter(|f| leading != Some(f)).collect();
     if !others.is_empty() {
         out.push('\n');
         others.iter().for_each(|f| out.push_str(&paragraph(f, screen)));
@@ -220,8 +214,8 @@ fn detail(b: &BudgetStatus, screen: &Screen) -> String {
     if !b.pods.is_empty() {
         out.push_str(&format!("\n{}", pods(b, screen)));
     }
-    if let Some(code) = led {
-        out.push_str(&format!("\nmore: kubectl pdb explain {code}\n"));
+    if let Some(finding) = leading {
+        out.push_str(&format!("\nmore: kubectl pdb explain {}\n", finding.code));
     }
     out
 }

@@ -120,6 +120,11 @@ impl DrainPlan {
         }
     }
 
+    /// The round that a node is in, from 1.
+    pub fn round_of(&self, node: &NodeReport) -> Option<usize> {
+        self.order.iter().position(|round| round.contains(&node.name)).map(|at| at + 1)
+    }
+
     /// What blocks drains, the other way round: each cause with the nodes it blocks, what blocks most first.
     pub fn blockers(&self) -> Vec<Blocker<'_>> {
         let mut all: Vec<Blocker<'_>> = Vec::new();
@@ -213,6 +218,13 @@ impl NodeReport {
         about.clone().find(said).or_else(|| about.next())
     }
 
+    /// Its pods, those that need somebody first.
+    pub fn worst_first(&self) -> Vec<&PodReport> {
+        let mut pods: Vec<&PodReport> = self.pods.iter().collect();
+        pods.sort_by_key(|p| p.rank());
+        pods
+    }
+
     /// What a default view tells of it: warnings and errors, and whatever blocks, forces, delays or loses something.
     pub fn told(&self) -> Vec<&Finding> {
         let held: Vec<String> = self.pods.iter().filter(|p| p.rank() < 3).map(PodReport::reference).collect();
@@ -245,12 +257,8 @@ impl Told for NodeReport {
 
     /// What decides its verdict.
     fn leading(&self) -> Option<&Finding> {
-        let decides = match self.verdict {
-            Verdict::Blocked => 0,
-            Verdict::Unknown => 1,
-            Verdict::Waits => 2,
-            Verdict::Drains => return None,
-        };
+        // Pods are ranked as the verdicts that they give.
+        let decides = self.is_problem().then(|| self.rank())?;
         self.pods.iter().filter(|p| p.rank() == decides).find_map(|p| self.about(p))
     }
 

@@ -93,19 +93,13 @@ pub fn some(names: impl ExactSizeIterator<Item = impl AsRef<str>>, few: usize) -
     if more == 0 { named } else { format!("{named} and {more} more") }
 }
 
-/// `1 node`, `2 nodes`.
-pub fn count(n: usize, one: &str) -> String {
-    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_counted() {
+    fn lists_are_cut() {
         assert_eq!(some(["a", "b", "c"].iter(), 2), "a, b and 1 more");
         assert_eq!(some(["a"].iter(), 2), "a");
-        assert_eq!((count(1, "node"), count(2, "node")), ("1 node".to_owned(), "2 nodes".to_owned()));
     }
 }

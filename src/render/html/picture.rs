@@ -2,6 +2,7 @@
 //! It is drawn twice, for narrow and for wide screens; the page shows one of them.
 
 use crate::drain::outcome::Outcome;
+use crate::lists::count;
 use crate::report::plan::{DrainPlan, NodeReport, PodReport};
 use maud::{Markup, html};
 
@@ -44,8 +45,8 @@ pub fn picture(plan: &DrainPlan) -> Markup {
     }
 }
 
-/// What becomes of a pod. Each has a shape of its own: colours only help to find it. What needs somebody comes first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// What becomes of a pod. Each has a shape of its own: colours only help to find it.
+#[derive(Clone, Copy)]
 enum Mark {
     Stuck,
     Unknown,
@@ -92,7 +93,7 @@ impl Mark {
 
 fn rounds(plan: &DrainPlan) -> Vec<Round<'_>> {
     let named = |name: &str| plan.nodes.iter().find(|n| *n.name == *name);
-    let rest: Vec<&NodeReport> = plan.nodes.iter().filter(|n| round_of(plan, n).is_none()).collect();
+    let rest: Vec<&NodeReport> = plan.nodes.iter().filter(|n| plan.round_of(n).is_none()).collect();
     let rest = (!rest.is_empty()).then(|| Round { title: "Blocked, drain later".to_owned(), nodes: rest });
     let rounds = plan.order.iter().enumerate().map(|(at, names)| Round {
         title: format!("Round {}", at + 1),
@@ -158,7 +159,7 @@ fn in_words(rounds: &[Round<'_>]) -> String {
             }
         }
         let counted: Vec<String> = counted.iter().map(|(word, count)| format!("{count} {word}")).collect();
-        format!("{}: {} ({})", round.title, super::parts::count(round.nodes.len(), "node"), counted.join(", "))
+        format!("{}: {} ({})", round.title, count(round.nodes.len(), "node"), counted.join(", "))
     });
     words.collect::<Vec<_>>().join(". ")
 }
@@ -169,7 +170,7 @@ fn drawn_verdict(node: &NodeReport) -> &'static str {
 }
 
 fn node_box(node: &NodeReport, name: &str, x: usize, y: usize) -> Markup {
-    let pods = by_outcome(node);
+    let pods = node.worst_first();
     let verdict = drawn_verdict(node);
     // The pods' outcomes are those of the command as given, which are others where the verdict is another.
     let most = if node.verdict == node.alone { IN_A_ROW * ROWS } else { 0 };
@@ -185,18 +186,6 @@ fn node_box(node: &NodeReport, name: &str, x: usize, y: usize) -> Markup {
             (Mark::of(pod).at(x + 10 + (at % IN_A_ROW) * (MARK + 3), y + 47 + (at / IN_A_ROW) * (MARK + 4)))
         }
     }
-}
-
-/// The pods of a node, those that hold it up first.
-pub fn by_outcome(node: &NodeReport) -> Vec<&PodReport> {
-    let mut pods: Vec<&PodReport> = node.pods.iter().collect();
-    pods.sort_by_key(|p| Mark::of(p));
-    pods
-}
-
-/// The round that a node is in, from 1.
-pub fn round_of(plan: &DrainPlan, node: &NodeReport) -> Option<usize> {
-    plan.order.iter().position(|round| round.contains(&node.name)).map(|at| at + 1)
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use super::page::page;
 use super::parts;
 use super::parts::{Number, Words};
-use super::picture::{by_outcome, picture, round_of};
+use super::picture::picture;
 use crate::drain::outcome::{Outcome, Verdict};
 use crate::finding::Finding;
+use crate::lists::count;
 use crate::render::style::Tone;
 use crate::report::Document;
 use crate::report::digest::Told;
@@ -50,7 +51,7 @@ pub fn plan(document: &Document<DrainPlan>) -> String {
                     Words("Command"),
                 ],
                 &html! { @for (at, node) in nodes.iter().enumerate() {
-                    (row(at, node, round_of(plan, node), told.iter().any(|(t, _)| *t == at)))
+                    (row(at, node, plan.round_of(node), told.iter().any(|(t, _)| *t == at)))
                 } },
             ))
         }
@@ -59,7 +60,7 @@ pub fn plan(document: &Document<DrainPlan>) -> String {
 }
 
 fn order_in_words(plan: &DrainPlan) -> String {
-    let left_out = plan.nodes.iter().filter(|n| round_of(plan, n).is_none()).count();
+    let left_out = plan.nodes.iter().filter(|n| plan.round_of(n).is_none()).count();
     let rounds = match plan.order.len() {
         0 => return "No node can be drained before it is unblocked.".to_owned(),
         1 => "1 round: all its nodes can be drained at the same time.".to_owned(),
@@ -95,26 +96,29 @@ fn seconds(seconds: i64) -> String {
 
 fn article(at: usize, n: &NodeReport) -> Markup {
     let mut fates: Vec<(&str, usize)> = Vec::new();
-    for pod in by_outcome(n) {
+    for pod in n.worst_first() {
         match fates.iter_mut().find(|(fate, _)| *fate == pod.fate()) {
             Some((_, count)) => *count += 1,
             None => fates.push((pod.fate(), 1)),
         }
     }
+    let leading = n.leading();
+    let mut findings: Vec<&Finding> = n.findings.iter().collect();
+    findings.sort_by_key(|f| leading != Some(*f));
     let fates: Vec<String> = fates.iter().map(|(fate, count)| format!("{count} {fate}")).collect();
     html! {
         article id={ "n" (at) } {
             header { h3 { (n.name) } (parts::verdict(n.verdict.as_str())) }
-            @if let Some(finding) = n.leading() { p { b { (finding.message) } } }
+            @if let Some(finding) = leading { p { b { (finding.message) } } }
             p {
-                (parts::count(n.pods.len(), "pod")) @if !n.pods.is_empty() { ": " (fates.join(", ")) }
+                (count(n.pods.len(), "pod")) @if !n.pods.is_empty() { ": " (fates.join(", ")) }
                 ". About " (seconds(n.estimate.seconds)) " for those that are evicted (" (n.estimate.basis) ")."
             }
             pre { (n.command) }
-            (parts::findings(leading_first(n)))
+            (parts::findings(findings))
             @if !n.pods.is_empty() {
                 details {
-                    summary { "All " (parts::count(n.pods.len(), "pod")) " of " (n.name) }
+                    summary { "All " (count(n.pods.len(), "pod")) " of " (n.name) }
                     (parts::table(
                         &format!("Pods of {}", n.name),
                         &[
@@ -125,19 +129,12 @@ fn article(at: usize, n: &NodeReport) -> Markup {
                             Words("Budgets"),
                             Words("Replacement"),
                         ],
-                        &html! { @for pod in by_outcome(n) { (pod_row(pod)) } },
+                        &html! { @for pod in n.worst_first() { (pod_row(pod)) } },
                     ))
                 }
             }
         }
     }
-}
-
-/// A node's findings, the one that leads first.
-fn leading_first(n: &NodeReport) -> Vec<&Finding> {
-    let mut findings: Vec<&Finding> = n.findings.iter().collect();
-    findings.sort_by_key(|f| n.leading() != Some(*f));
-    findings
 }
 
 fn pod_row(pod: &PodReport) -> Markup {

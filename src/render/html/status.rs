@@ -3,6 +3,7 @@
 use super::page::page;
 use super::parts;
 use super::parts::{Number, Words};
+use crate::lists::count;
 use crate::render::style::Tone;
 use crate::report::Document;
 use crate::report::digest::Told;
@@ -49,10 +50,9 @@ fn rule(b: &BudgetStatus) -> String {
 }
 
 fn row(at: usize, b: &BudgetStatus, linked: bool) -> Markup {
-    let path = format!("{}/{}", b.namespace, b.name);
     html! {
         tr {
-            td.name { @if linked { a href={ "#b" (at) } { (path) } } @else { (path) } }
+            td.name { @if linked { a href={ "#b" (at) } { (b.path()) } } @else { (b.path()) } }
             td { (rule(b)) }
             td.number { (b.current_healthy) " of " (b.expected_pods) }
             td.number { (b.desired_healthy) }
@@ -77,7 +77,7 @@ fn article(at: usize, b: &BudgetStatus) -> Markup {
             (parts::findings(&b.findings))
             @if !b.pods.is_empty() {
                 details {
-                    summary { (parts::count(b.pods.len(), "pod")) ", of which " (blocked) " cannot be evicted now" }
+                    summary { (count(b.pods.len(), "pod")) ", of which " (blocked) " cannot be evicted now" }
                     (parts::table(
                         &format!("Pods of {}/{}", b.namespace, b.name),
                         &[Words("Pod"), Words("Node"), Words("State"), Words("Counted"), Words("If evicted now")],
