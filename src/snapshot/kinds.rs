@@ -188,15 +188,20 @@ pub fn recognise(api_version: &str, kind: &str) -> Recognised {
     if (group, version, kind) == ("events.k8s.io", "v1", "Event") {
         return Recognised::EventsV1Event;
     }
-    match Kind::ALL.iter().find(|k| k.info().name == kind && k.info().group == group) {
-        Some(k) if k.info().custom => Recognised::Custom(*k),
-        Some(k) if k.info().version == version => Recognised::Known(*k),
-        Some(k) => Recognised::OtherVersion(*k),
+    match Kind::of(group, kind) {
+        Some(k) if k.info().custom => Recognised::Custom(k),
+        Some(k) if k.info().version == version => Recognised::Known(k),
+        Some(k) => Recognised::OtherVersion(k),
         None => Recognised::Unknown,
     }
 }
 
 impl Kind {
+    /// The kind of a group that objects call by this name.
+    pub fn of(group: &str, name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|k| k.info().name == name && k.info().group == group)
+    }
+
     /// The kind of a `resource.group` as kubectl writes it: `poddisruptionbudgets.policy`, `pods`.
     pub fn from_resource(resource: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|k| k.resource() == resource)

@@ -85,7 +85,7 @@ macro_rules! define_tables {
             /// What every object is called: its kind, whether that lives in namespaces, its metadata.
             pub fn metas(&self) -> impl Iterator<Item = (&str, bool, &Meta)> {
                 let workloads = self.workloads.iter().map(|w| {
-                    let kind = Kind::ALL.iter().find(|k| (k.info().group, k.info().name) == (&*w.group, &*w.kind));
+                    let kind = Kind::of(&w.group, &w.kind);
                     (&*w.kind, kind.is_some_and(|k| k.info().namespaced), &w.meta)
                 });
                 let mut all: Vec<(&str, bool, &Meta)> = workloads.collect();
