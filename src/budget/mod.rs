@@ -22,6 +22,7 @@ mod nearest;
 pub mod numbers;
 pub mod operators;
 mod remedies;
+pub mod rolling_update;
 mod rules;
 mod scope;
 pub mod selection;

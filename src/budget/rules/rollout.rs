@@ -1,17 +1,14 @@
 //! `rollout-past-budget`: a rollout deletes pods through its controller and not through the eviction endpoint, so that its
-//! strategy, and no budget, says how many are unavailable at once. Mirrors `ResolveFenceposts` of
-//! `pkg/controller/deployment/util/deployment_util.go`.
+//! strategy, and no budget, says how many are unavailable at once.
 
 use super::cause::Cause;
 use crate::budget::context::BudgetContext;
 use crate::budget::ideal::Share;
+use crate::budget::rolling_update::{DEFAULT, resolve_fenceposts};
 use crate::finding::{Code, Ref, Severity};
 use crate::snapshot::workload::Detail;
 use crate::wire::apps::DeploymentStrategy;
 use crate::wire::scalar::IntOrString;
-
-/// What the API sets where a strategy says nothing.
-const DEFAULT: i64 = 25;
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let allowed = i64::from(b.ideal.allowed(&b.budget));
@@ -60,29 +57,13 @@ enum By {
 impl Rollout {
     fn new(strategy: Option<&DeploymentStrategy>, replicas: i32) -> Self {
         let replicas = i64::from(replicas);
-        if strategy.is_some_and(|s| s.type_ == "Recreate") {
+        let Some((_, unavailable)) = resolve_fenceposts(strategy, replicas) else {
             return Self { unavailable: replicas, by: By::Recreate };
-        }
-        let rolling = strategy.and_then(|s| s.rolling_update.as_ref());
-        let surge = rolling.and_then(|r| r.max_surge.as_ref());
-        let max = rolling.and_then(|r| r.max_unavailable.as_ref());
-        let unavailable = share_of(max, replicas, false);
-        // Both may come to 0, where surge is a percentage of few: then one is unavailable.
-        let unavailable = if unavailable == 0 && share_of(surge, replicas, true) == 0 { 1 } else { unavailable };
+        };
+        let max = strategy.and_then(|s| s.rolling_update.as_ref()?.max_unavailable.as_ref());
         let chosen = max.filter(|v| v.percent() != Some(Ok(25))).cloned();
         Self { unavailable: unavailable.min(replicas), by: By::RollingUpdate(chosen) }
     }
-}
-
-/// An integer, or a percentage of the replicas, rounded up or down.
-fn share_of(value: Option<&IntOrString>, replicas: i64, up: bool) -> i64 {
-    let percent = match value.map(|v| (v, v.percent())) {
-        None => DEFAULT,
-        Some((v, None)) => return i64::from(v.int),
-        Some((_, Some(percent))) => percent.map_or(0, i64::from),
-    };
-    let hundredths = percent.saturating_mul(replicas);
-    hundredths.div_euclid(100) + i64::from(up && hundredths.rem_euclid(100) != 0)
 }
 
 impl std::fmt::Display for By {
@@ -90,7 +71,7 @@ impl std::fmt::Display for By {
         match self {
             Self::Recreate => f.write_str("Recreate"),
             Self::RollingUpdate(Some(value)) => value.fmt(f),
-            Self::RollingUpdate(None) => write!(f, "{DEFAULT}%, the default"),
+            Self::RollingUpdate(None) => write!(f, "{DEFAULT}, the default"),
         }
     }
 }

@@ -4,10 +4,10 @@
 use crate::admission::{Backend, Verb};
 use crate::budget::evict;
 use crate::budget::operators::operator;
+use crate::budget::rolling_update::resolve_fenceposts;
 use crate::cure::{Change, Cure, manager};
 use crate::drain::context::DrainContext;
 use crate::drain::refusal::Refusal;
-use crate::drain::simulation::rollout;
 use crate::drain::tracker::BudgetId;
 use crate::snapshot::budget::{Budget, Rule};
 use crate::snapshot::node::{Node, Taint};
@@ -68,7 +68,7 @@ fn restart(context: &DrainContext<'_>, held: &Held<'_>) -> Option<Cure> {
     for pod in &held.pods {
         let top = context.snapshot.top_controller_of(&pod.meta)?;
         let Detail::Deployment(d) = &top.detail else { return None };
-        let (surge, _) = rollout::bounds(&d.0, i64::from(top.replicas()?))?;
+        let (surge, _) = resolve_fenceposts(d.0.strategy.as_ref(), i64::from(top.replicas()?))?;
         if surge == 0 {
             return None;
         }

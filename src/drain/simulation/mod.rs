@@ -13,7 +13,7 @@ pub mod disruption;
 pub mod drain;
 mod operators;
 pub mod pods;
-pub mod rollout;
+mod rollout;
 mod scheduler;
 pub mod snapshot;
 mod stateful_sets;

@@ -1,48 +1,25 @@
-//! A Deployment that makes its pods anew. Mirrors `rolloutRolling` of `pkg/controller/deployment/rolling.go`, and
-//! `ResolveFenceposts` of `util/deployment_util.go`.
+//! A Deployment that makes its pods anew. Mirrors `rolloutRolling` of `pkg/controller/deployment/rolling.go`.
 
 use super::Simulation;
 use super::pods::{PodId, Stage};
-use crate::budget::numbers::scaled;
+use crate::budget::rolling_update::resolve_fenceposts;
 use crate::drain::controllers::controller_key;
 use crate::drain::replacement::{new_name, replacement};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::{Detail, Workload};
-use crate::wire::apps::DeploymentSpec;
-use crate::wire::scalar::IntOrString;
 use std::sync::Arc;
 
 /// More pods than this are not rolled out: what a plan promises of one would take too long to find out.
 const MOST: usize = 200;
-
-/// How many pods more and fewer than wanted a rolling update may have. `None` for a Deployment that recreates its pods.
-pub fn bounds(spec: &DeploymentSpec, replicas: i64) -> Option<(i64, i64)> {
-    let strategy = spec.strategy.as_ref();
-    if strategy.is_some_and(|s| s.type_ == "Recreate") {
-        return None;
-    }
-    let quarter = IntOrString::string("25%");
-    let rolling = strategy.and_then(|s| s.rolling_update.as_ref());
-    let surge = rolling.and_then(|r| r.max_surge.as_ref()).unwrap_or(&quarter);
-    let unavailable = rolling.and_then(|r| r.max_unavailable.as_ref()).unwrap_or(&quarter);
-    let up = |v: &IntOrString| scaled(v, replicas).unwrap_or_default();
-    // The surge is rounded up, and what may be missing is rounded down.
-    let down = |v: &IntOrString| match v.percent() {
-        Some(Ok(percent)) => percent.saturating_mul(replicas) / 100,
-        _ => up(v),
-    };
-    match (up(surge), down(unavailable)) {
-        (0, 0) => Some((0, 1)),
-        bounds => Some(bounds),
-    }
-}
 
 impl Simulation<'_> {
     /// Makes all pods of a Deployment anew, and lets the time pass that it takes. Whether it ends.
     pub fn roll_out(&mut self, deployment: &Workload) -> bool {
         let Detail::Deployment(detail) = &deployment.detail else { return false };
         let replicas = i64::from(deployment.replicas().unwrap_or_default());
-        let Some((surge, unavailable)) = bounds(&detail.0, replicas).filter(|_| !detail.0.paused) else { return false };
+        let spec = &detail.0;
+        let bounds = resolve_fenceposts(spec.strategy.as_ref(), replicas).filter(|_| !spec.paused);
+        let Some((surge, unavailable)) = bounds else { return false };
         let here = |p: &&Arc<Pod>| {
             let top = self.context.snapshot.top_controller_of(&p.meta);
             !p.is_finished() && top.is_some_and(|w| w.meta.name == deployment.meta.name && w.kind == deployment.kind)
@@ -122,28 +99,6 @@ impl Simulation<'_> {
             spare -= i64::from(sim.ready);
             let grace = sim.pod.spec.termination_grace.max(0);
             self.delete(id, Some(grace));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_rolling_update_has_upstream_s_bounds() {
-        // After TestResolveFenceposts.
-        for (strategy, replicas, want) in [
-            (json!({}), 4, Some((1, 1))),
-            (json!({}), 1, Some((1, 0))),
-            (json!({"rollingUpdate": {"maxSurge": "0%", "maxUnavailable": "0%"}}), 100, Some((0, 1))),
-            (json!({"rollingUpdate": {"maxSurge": "39%", "maxUnavailable": "39%"}}), 10, Some((4, 3))),
-            (json!({"rollingUpdate": {"maxSurge": 2, "maxUnavailable": 0}}), 10, Some((2, 0))),
-            (json!({"type": "Recreate"}), 10, None),
-        ] {
-            let spec: DeploymentSpec = serde_json::from_value(json!({"strategy": strategy})).unwrap();
-            assert_eq!(bounds(&spec, replicas), want, "{strategy} of {replicas}");
         }
     }
 }
