@@ -102,7 +102,7 @@ impl Ideal {
         let missing = (covered - tally.live).max(0);
         let made = match &owner.detail {
             // Under OrderedReady it makes no pod while another one is not Ready; never two of one name.
-            Detail::StatefulSet(d) if d.0.pod_management_policy != "Parallel" && tally.stuck + tally.held > 0 => 0,
+            Detail::StatefulSet(d) if d.0.is_ordered() && tally.stuck + tally.held > 0 => 0,
             Detail::StatefulSet(_) => (missing - tally.held).max(0),
             _ => missing,
         };

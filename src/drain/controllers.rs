@@ -136,8 +136,8 @@ impl Controller {
 fn makes(workload: Option<&Workload>, kind: &str) -> Makes {
     match workload.map(|w| &w.detail) {
         Some(Detail::Deployment(_) | Detail::ReplicaSet(_) | Detail::ReplicationController(_)) => Makes::AtOnce,
-        Some(Detail::StatefulSet(s)) if s.0.pod_management_policy == "Parallel" => Makes::SameName,
-        Some(Detail::StatefulSet(_)) => Makes::InOrder,
+        Some(Detail::StatefulSet(s)) if s.0.is_ordered() => Makes::InOrder,
+        Some(Detail::StatefulSet(_)) => Makes::SameName,
         Some(Detail::Job(j)) if j.0.replaces_after_failed() => Makes::AfterGone,
         Some(Detail::Job(_)) => Makes::AtOnce,
         Some(Detail::Custom) => Makes::AfterGone,

@@ -31,11 +31,6 @@ pub fn new_name(old: &Pod, n: usize) -> Str {
     format!("{}+{n}", old.meta.name).into()
 }
 
-/// The ordinal of a StatefulSet's pod. Mirrors `getParentNameAndOrdinal`.
-pub fn ordinal(pod: &Pod) -> Option<i32> {
-    pod.meta.name.rsplit_once('-').and_then(|(_, n)| n.parse().ok())
-}
-
 /// The pod of another ordinal of the StatefulSet that `like` is of: with its own name, and its own claims. `None` where
 /// those are still to be made: where their volumes will be is not known. Mirrors `newStatefulSetPod` of
 /// `pkg/controller/statefulset/stateful_set_utils.go`.

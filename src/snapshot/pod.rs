@@ -491,6 +491,11 @@ impl Pod {
         matches!(self.status.phase, Phase::Succeeded | Phase::Failed)
     }
 
+    /// The ordinal of a StatefulSet's pod. Mirrors `getParentNameAndOrdinal`.
+    pub fn ordinal(&self) -> Option<i32> {
+        self.meta.name.rsplit_once('-').and_then(|(_, n)| n.parse().ok())
+    }
+
     /// Its priority; absent means 0. Mirrors `corev1helpers.PodPriority`.
     pub fn priority(&self) -> i32 {
         self.spec.priority.unwrap_or(0)

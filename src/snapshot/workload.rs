@@ -153,6 +153,29 @@ impl apps::JobSpec {
     }
 }
 
+impl apps::StatefulSetSpec {
+    /// Whether pods are made one after the other, each once all lower ones are Ready (OrderedReady, the default).
+    pub fn is_ordered(&self) -> bool {
+        self.pod_management_policy != "Parallel"
+    }
+
+    /// Whether its controller leaves it to others to delete pods of a former revision.
+    pub fn is_on_delete(&self) -> bool {
+        self.update_strategy.as_ref().is_some_and(|u| u.type_ == "OnDelete")
+    }
+
+    /// Pods of lower ordinals than this stay at the former revision.
+    pub fn partition(&self) -> i32 {
+        let rolling = self.update_strategy.as_ref().and_then(|u| u.rolling_update.as_ref());
+        rolling.and_then(|r| r.partition).unwrap_or_default()
+    }
+
+    /// The first ordinal.
+    pub fn first_ordinal(&self) -> i32 {
+        self.ordinals.as_ref().and_then(|o| o.start).unwrap_or_default()
+    }
+}
+
 impl apps::JobStatus {
     /// When the Job ended: with the condition Complete or Failed.
     pub fn ended(&self) -> Option<Timestamp> {

@@ -30,13 +30,11 @@ fn progress(w: &Workload) -> Option<String> {
             if status.update_revision == status.current_revision || status.update_revision.is_empty() {
                 return None;
             }
-            let strategy = spec.update_strategy.as_ref();
-            if strategy.is_some_and(|u| u.type_ == "OnDelete") {
+            if spec.is_on_delete() {
                 return None;
             }
-            let partition = strategy.and_then(|u| u.rolling_update.as_ref()?.partition).unwrap_or_default();
             let replicas = status.replicas.unwrap_or_default();
-            (status.updated_replicas.unwrap_or_default(), replicas, replicas.saturating_sub(partition))
+            (status.updated_replicas.unwrap_or_default(), replicas, replicas.saturating_sub(spec.partition()))
         }
         _ => return None,
     };

@@ -3,7 +3,7 @@
 
 use super::pods::PodId;
 use crate::drain::controllers::{controller_key, pods_of};
-use crate::drain::replacement::{of_ordinal, ordinal};
+use crate::drain::replacement::of_ordinal;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Detail;
 use crate::snapshot::{Snapshot, Str};
@@ -100,7 +100,7 @@ impl StatefulSets {
                     p if p.is_ready() => Ordinal::Ready(p.clone()),
                     p => Ordinal::Starting(p.clone()),
                 };
-                if let Some(n) = ordinal(pod) {
+                if let Some(n) = pod.ordinal() {
                     set.put(n, stands);
                 }
             }
@@ -112,7 +112,7 @@ impl StatefulSets {
 
     /// Sets where the ordinal of a pod stands; nothing for a pod of another kind of controller.
     pub fn put(&mut self, snapshot: &Snapshot, pod: &Pod, stands: Ordinal) {
-        if let (Some(n), Some(set)) = (ordinal(pod), self.of(snapshot, pod)) {
+        if let (Some(n), Some(set)) = (pod.ordinal(), self.of(snapshot, pod)) {
             set.put(n, stands);
         }
     }
@@ -126,7 +126,7 @@ impl StatefulSets {
         wanted: i64,
     ) -> Option<(Arc<Pod>, Option<PodId>)> {
         let first = snapshot.controller_of(&pod.meta).map_or(0, |w| match &w.detail {
-            Detail::StatefulSet(s) => s.0.ordinals.as_ref().and_then(|o| o.start).unwrap_or_default(),
+            Detail::StatefulSet(s) => s.0.first_ordinal(),
             _ => 0,
         });
         let last = i32::try_from(i64::from(first).saturating_add(wanted) - 1).unwrap_or(i32::MAX);
@@ -157,7 +157,7 @@ impl StatefulSets {
     /// The pod of the lowest ordinal below that of `pod` which is not Ready.
     pub fn blocker(&self, pod: &Pod) -> Option<Arc<Pod>> {
         let set = self.0.get(&controller_key(pod)?)?;
-        let lowest = set.not_ready.range(..ordinal(pod)?).next()?;
+        let lowest = set.not_ready.range(..pod.ordinal()?).next()?;
         set.ordinals.get(lowest).map(|o| o.pod().clone())
     }
 }

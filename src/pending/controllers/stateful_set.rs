@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) fn sync(c: &Controller<'_>, spec: &StatefulSetSpec, status: &StatefulSetStatus) -> WorkloadStatus {
-    let start = i64::from(spec.ordinals.as_ref().and_then(|o| o.start).unwrap_or(0));
+    let start = i64::from(spec.first_ordinal());
     let end = start + i64::from(c.workload.replicas().unwrap_or(0).max(0));
     let pods = c.pods();
     let by_ordinal: BTreeMap<i64, &Arc<Pod>> =
@@ -21,10 +21,9 @@ pub(super) fn sync(c: &Controller<'_>, spec: &StatefulSetSpec, status: &Stateful
     // The first place without a pod that stays: only that one is looked at under OrderedReady.
     let vacant = (start..end).find(|o| by_ordinal.get(o).is_none_or(|p| !is_active(p)));
     let Some(first) = vacant else { return found };
-    let ordered = spec.pod_management_policy != "Parallel";
     let before = by_ordinal.range(start..first).map(|(_, p)| *p);
     let minimum = i64::from(spec.min_ready_seconds.unwrap_or(0));
-    if let Some(held) = before.filter(|_| ordered).find_map(|p| Some((p, not_available(c, p, minimum)?))) {
+    if let Some(held) = before.filter(|_| spec.is_ordered()).find_map(|p| Some((p, not_available(c, p, minimum)?))) {
         found.findings.push(waits(c, first, held));
     } else if let Some(p) = by_ordinal.get(&first) {
         found.findings.push(waits(c, first, (p, leaving(c, p))));

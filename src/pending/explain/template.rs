@@ -69,20 +69,18 @@ fn exists(f: &Facts<'_>) -> bool {
 }
 
 fn of_stateful_set<'a>(f: &Facts<'a>, set: &'a Arc<Workload>, spec: &crate::wire::apps::StatefulSetSpec) -> Way<'a> {
-    let strategy = spec.update_strategy.as_ref();
-    if strategy.is_some_and(|s| s.type_ == "OnDelete") {
+    if spec.is_on_delete() {
         return Way::Delete(set, OF_ON_DELETE);
     }
-    let partition = strategy.and_then(|s| s.rolling_update.as_ref()?.partition).unwrap_or(0);
-    let ordinal = f.pod().meta.name.rsplit_once('-').and_then(|(_, n)| n.parse::<i32>().ok());
-    if ordinal.is_some_and(|n| n < partition) {
+    let partition = spec.partition();
+    if f.pod().ordinal().is_some_and(|n| n < partition) {
         return Way::Elsewhere(format!(
             "StatefulSet {}, after its updateStrategy.rollingUpdate.partition ({partition}), which keeps this pod at the \
              former revision",
             set.meta.path()
         ));
     }
-    if spec.pod_management_policy == "Parallel" { Way::Rolls(set) } else { Way::Delete(set, OF_ORDERED) }
+    if spec.is_ordered() { Way::Delete(set, OF_ORDERED) } else { Way::Rolls(set) }
 }
 
 /// A change of the pod's template as a remedy. `then` says what comes of it; `set` is what `kubectl set` is told, between
