@@ -7,7 +7,8 @@ use crate::finding::Ref;
 use crate::snapshot::intern::Interner;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::selector::LabelSelector;
-use crate::snapshot::{Kind, Map, Snapshot};
+use crate::snapshot::{Kind, Snapshot};
+use crate::wire::core::ServiceSpec;
 use crate::wire::meta::LabelSelector as WireSelector;
 use crate::wire::policy::{MatchCondition, RuleWithOperations, WebhookClientConfig};
 use std::sync::Arc;
@@ -54,7 +55,7 @@ pub struct Service<'a> {
     /// Its pods in the snapshot that have not ended.
     pub pods: Vec<&'a Arc<Pod>>,
     namespace: &'a str,
-    selector: LabelSelector,
+    spec: &'a ServiceSpec,
 }
 
 /// All webhooks that see some request about pods.
@@ -144,14 +145,10 @@ fn backend<'a>(snapshot: &'a Snapshot, client: Option<&'a WebhookClientConfig>) 
         let known = snapshot.coverage.has(Kind::Service) || !snapshot.services.is_empty();
         return if known { Backend::Missing(path) } else { Backend::Unread(path) };
     };
-    let selector: Map = found.spec.iter().flat_map(|s| &s.selector).map(|(k, v)| (&**k, &**v)).collect();
-    if selector.is_empty() {
-        return Backend::Unread(path);
-    }
-    let selector = LabelSelector::from_map(&selector);
+    let Some(spec) = found.spec.as_ref().filter(|s| !s.selector.is_empty()) else { return Backend::Unread(path) };
     let pods = snapshot.pods.in_namespace(&service.namespace).iter();
-    let pods = pods.filter(|p| selector.matches(&p.meta.labels) && !p.is_finished()).collect();
-    Backend::Service(Service { path, pods, namespace: &service.namespace, selector })
+    let pods = pods.filter(|p| spec.selects(&p.meta.labels) && !p.is_finished()).collect();
+    Backend::Service(Service { path, pods, namespace: &service.namespace, spec })
 }
 
 impl Webhook<'_> {
@@ -176,6 +173,6 @@ impl<'a> Service<'a> {
 
     /// Whether a pod would be one of its pods.
     pub fn selects(&self, pod: &Pod) -> bool {
-        pod.meta.ns() == self.namespace && self.selector.matches(&pod.meta.labels)
+        pod.meta.ns() == self.namespace && self.spec.selects(&pod.meta.labels)
     }
 }

@@ -4,7 +4,7 @@
 use super::intern::{Interner, Map};
 pub use super::requirement::{Operator, Requirement};
 use super::selector_text;
-use crate::wire::{meta as wire_meta, node};
+use crate::wire::{core, meta as wire_meta, node};
 use std::fmt;
 
 /// A label selector.
@@ -72,6 +72,15 @@ impl LabelSelector {
 }
 
 /// As `kubectl` prints a selector: `app=web,tier in (a,b)`; `<none>` for nothing and `<all>` for everything.
+impl core::ServiceSpec {
+    /// Whether pods with these labels are behind the Service. One without a selector has none: its endpoints are kept by
+    /// others.
+    pub fn selects(&self, labels: &Map) -> bool {
+        let has = |(key, value): (&String, &String)| labels.get(key).is_some_and(|l| **l == **value);
+        !self.selector.is_empty() && self.selector.iter().all(has)
+    }
+}
+
 impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

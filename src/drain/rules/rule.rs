@@ -9,7 +9,7 @@ use crate::snapshot::pod::Container;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
 use crate::snapshot::{Snapshot, Str};
-use crate::wire::core::{Service, ServiceSpec};
+use crate::wire::core::Service;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -69,11 +69,8 @@ impl<'a> RuleContext<'a> {
     /// The Services whose selector the pod's labels match.
     pub fn services(&self) -> impl Iterator<Item = &'a Arc<Object<Service>>> + use<'a> {
         let pod: &'a Arc<Pod> = self.pod;
-        let selects = |s: &ServiceSpec| {
-            !s.selector.is_empty() && s.selector.iter().all(|(k, v)| pod.meta.labels.get(k).is_some_and(|l| **l == **v))
-        };
         let services = self.snapshot.services.in_namespace(pod.meta.ns()).iter();
-        services.filter(move |service| service.spec.as_ref().is_some_and(selects))
+        services.filter(move |service| service.spec.as_ref().is_some_and(|s| s.selects(&pod.meta.labels)))
     }
 
     /// The containers that run until the pod ends: with the sidecars among the init containers.

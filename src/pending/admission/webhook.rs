@@ -6,9 +6,8 @@ use crate::lists::some;
 use crate::pending::components::Component;
 use crate::pending::context::Context;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::selector::LabelSelector;
 use crate::snapshot::workload::Workload;
-use crate::snapshot::{Kind, Map, Snapshot};
+use crate::snapshot::{Kind, Snapshot};
 use crate::wire::policy::WebhookClientConfig;
 use std::sync::Arc;
 
@@ -89,14 +88,9 @@ fn configured<'a>(name: &str, snapshot: &'a Snapshot) -> Option<(Ref, Option<&'a
 
 /// The pods behind a Service; `None` where there is no such Service, or it selects none.
 fn backing<'a>(ns: &str, name: &str, snapshot: &'a Snapshot) -> Option<Component<'a>> {
-    let service = snapshot.services.named(ns, name)?;
-    let selector: Map = service.spec.iter().flat_map(|s| &s.selector).map(|(k, v)| (&**k, &**v)).collect();
-    if selector.is_empty() {
-        return None;
-    }
-    let selector = LabelSelector::from_map(&selector);
+    let spec = snapshot.services.named(ns, name)?.spec.as_ref().filter(|s| !s.selector.is_empty())?;
     let pods = snapshot.pods.in_namespace(ns).iter();
-    Some(Component { pods: pods.filter(|p| selector.matches(&p.meta.labels) && !p.is_finished()).collect() })
+    Some(Component { pods: pods.filter(|p| spec.selects(&p.meta.labels) && !p.is_finished()).collect() })
 }
 
 /// JobSet places the followers of a Job beside its leader, and refuses them until the leader has a node. After
