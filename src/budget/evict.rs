@@ -205,6 +205,18 @@ pub fn answer<'a>(snapshot: &Snapshot, pod: &Pod, budgets: impl Iterator<Item = 
     }
 }
 
+/// Whether an eviction sent now is granted once one of the budgets that cover the pod is deleted. The endpoint judges by
+/// the stored numbers of those that are left, and these may be old: no sync follows a deletion (`removeDB` looks at the
+/// deleted one alone).
+pub fn is_granted_without<'a>(
+    snapshot: &Snapshot,
+    pod: &Pod,
+    budgets: impl Iterator<Item = &'a Arc<Budget>>,
+    deleted: &Arc<Budget>,
+) -> bool {
+    answer(snapshot, pod, budgets.filter(|b| !Arc::ptr_eq(b, deleted))).is_granted()
+}
+
 /// The server's message and its causes.
 fn words(refusal: Refusal, minor: u32, pod: &Pod, budget: Option<&Arc<Budget>>) -> (String, Vec<String>) {
     let name = budget.map_or("", |b| &*b.meta.name);

@@ -1,7 +1,7 @@
 //! Which of the budgets over one pod to delete.
 
 use crate::budget::context::BudgetContext;
-use crate::budget::evict;
+use crate::budget::evict::is_granted_without;
 use crate::budget::rules::overlap::others;
 use crate::cure::{Change, Cure, Remedy};
 use crate::snapshot::age::age;
@@ -16,8 +16,7 @@ const MOST: usize = 10;
 /// A budget that could be deleted, and what would be then.
 struct Candidate {
     budget: Arc<Budget>,
-    /// Whether an eviction of one of the shared pods is granted then. The endpoint judges by the stored numbers of the
-    /// budget that stays, and these may be old: no sync follows a deletion (`removeDB` looks at the deleted one).
+    /// Whether an eviction of one of the shared pods is granted then.
     helps: bool,
     /// Pods that no budget covers then.
     bared: usize,
@@ -37,15 +36,10 @@ pub(super) fn delete_one(b: &BudgetContext<'_>) -> Vec<Remedy> {
         |x: &&Arc<Budget>| shared.iter().all(|(_, all)| all.len() == 2 && all.iter().any(|o| Arc::ptr_eq(o, x)));
     let mut candidates: Vec<Candidate> = all
         .filter(heals)
-        .map(|x| {
-            let stay = |all: &[Arc<Budget>]| all.iter().filter(|o| !Arc::ptr_eq(o, x)).cloned().collect::<Vec<_>>();
-            let granted =
-                |pod: &Pod, all: &[Arc<Budget>]| evict::answer(b.snapshot, pod, stay(all).iter()).is_granted();
-            Candidate {
-                budget: x.clone(),
-                helps: shared.iter().any(|(pod, all)| granted(pod, all)),
-                bared: covered(b, x).saturating_sub(shared.len()),
-            }
+        .map(|x| Candidate {
+            budget: x.clone(),
+            helps: shared.iter().any(|(pod, all)| is_granted_without(b.snapshot, pod, all.iter(), x)),
+            bared: covered(b, x).saturating_sub(shared.len()),
         })
         .collect();
     candidates

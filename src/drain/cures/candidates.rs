@@ -2,7 +2,7 @@
 //! first, what endangers data last.
 
 use crate::admission::{Backend, Verb};
-use crate::budget::evict;
+use crate::budget::evict::is_granted_without;
 use crate::budget::operators::operator;
 use crate::budget::rolling_update::resolve_fenceposts;
 use crate::cure::{Change, Cure, manager};
@@ -182,18 +182,14 @@ fn for_sync(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId) -> Vec<Cu
 /// At most so many pods that have ended are deleted as one remedy.
 const ENDED: usize = 5;
 
-/// One budget too many: the one that covers fewer pods first, as least is lost with it. No sync follows a deletion
-/// (`removeDB` looks at the deleted one alone), so that the stored numbers of the budget that is left, which may be old,
-/// have to let the pods be evicted.
+/// One budget too many: the one that covers fewer pods first, as least is lost with it. A trial brings every budget up to
+/// date in time; here the one that is left has to let the pods go as it is stored.
 fn for_overlap(context: &DrainContext<'_>, held: &Held<'_>) -> Vec<Cure> {
     let Some(pod) = held.pods.first() else { return Vec::new() };
     let mut ids = context.budgets.of(pod).to_vec();
     ids.sort_by_key(|id| context.budgets.pods(*id).count());
-    let granted = |pod: &Pod, deleted: &Arc<Budget>| {
-        let ids = context.budgets.of(pod);
-        let left = ids.iter().filter_map(|id| budget(context, *id)).filter(|b| !Arc::ptr_eq(b, deleted));
-        evict::answer(context.snapshot, pod, left).is_granted()
-    };
+    let over = |pod: &Pod| context.budgets.of(pod).iter().filter_map(|id| budget(context, *id));
+    let granted = |pod: &Pod, deleted| is_granted_without(context.snapshot, pod, over(pod), deleted);
     let budgets = ids.iter().filter_map(|id| budget(context, *id));
     let help = budgets.filter(|b| held.pods.iter().all(|pod| granted(pod, b)));
     help.map(|b| Change::DeleteBudget(b.clone()).into()).collect()
