@@ -132,7 +132,7 @@ impl Ideal {
     }
 
     /// The smallest number of further pods with which the rule allows one eviction; `None` where no number does.
-    pub fn enough_more(&self, budget: &Budget) -> Option<i64> {
+    fn enough_more(&self, budget: &Budget) -> Option<i64> {
         let value = budget.rule.value()?;
         let candidates = if value.kind == 0 {
             // One more than the integer asks for; maxUnavailable 0 is met by no number.
@@ -143,6 +143,14 @@ impl Ideal {
             1..=100
         };
         candidates.into_iter().find(|more| *more > 0 && self.allowed_with(budget, *more) > 0)
+    }
+
+    /// The owner of which more pods let the rule allow one eviction, and how many it then has: the largest one that the
+    /// budget covers as a whole.
+    pub fn enough_replicas(&self, budget: &Budget) -> Option<(&Share, i32)> {
+        let more = self.enough_more(budget)?;
+        let share = self.owners.iter().filter(|s| s.covered == i64::from(s.scale)).max_by_key(|s| s.scale)?;
+        Some((share, i32::try_from(i64::from(share.scale).checked_add(more)?).ok()?))
     }
 }
 

@@ -74,6 +74,13 @@ pub fn desired(rule: &Rule, expected: i64) -> Result<i32, String> {
     }
 }
 
+/// The integer minAvailable that is as strong as a rule over so many live pods, and needs no owner's scale; all but one
+/// where the rule's value cannot be used.
+pub fn by_pods(rule: &Rule, live: i32) -> Rule {
+    let least = desired(rule, i64::from(live)).unwrap_or(live.saturating_sub(1));
+    Rule::MinAvailable(IntOrString::int(least.max(0)))
+}
+
 /// The value of an integer, or of a percentage of `total`, rounded up.
 pub fn scaled(value: &IntOrString, total: i64) -> Result<i64, String> {
     match value.percent() {

@@ -43,9 +43,7 @@ pub(super) fn quorum(b: &BudgetContext<'_>) -> Option<Remedy> {
 
 /// The smallest number of replicas at which the rule allows one.
 fn more_pods(b: &BudgetContext<'_>) -> Option<Remedy> {
-    let more = b.ideal.enough_more(&b.budget)?;
-    let share = b.ideal.owners.iter().filter(|s| s.covered == i64::from(s.scale)).max_by_key(|s| s.scale)?;
-    let count = i32::try_from(i64::from(share.scale) + more).ok()?;
+    let (share, count) = b.ideal.enough_replicas(&b.budget)?;
     Cure::replicas(b.snapshot, &share.owner, count).tried(b.snapshot, |changed| allows(b, changed))
 }
 

@@ -3,11 +3,9 @@
 use super::promise::allows;
 use crate::budget::context::BudgetContext;
 use crate::budget::faulty::{faulty, leaving};
-use crate::budget::numbers::desired;
+use crate::budget::numbers::by_pods;
 use crate::cure::{Change, Cure, Remedy};
 use crate::snapshot::Snapshot;
-use crate::snapshot::budget::Rule;
-use crate::wire::scalar::IntOrString;
 
 /// What to do about a sync that fails.
 pub(super) fn failed(b: &BudgetContext<'_>) -> Vec<Remedy> {
@@ -19,8 +17,7 @@ pub(super) fn failed(b: &BudgetContext<'_>) -> Vec<Remedy> {
 pub(super) fn integer_rule(b: &BudgetContext<'_>) -> Option<Remedy> {
     let live = b.pods.iter().filter(|p| !p.pod.is_finished() && !p.pod.is_terminating()).count();
     let live = i32::try_from(live).unwrap_or(i32::MAX);
-    let keep = desired(&b.budget.rule, live.into()).unwrap_or(live - 1).max(0);
-    let rule = Rule::MinAvailable(IntOrString::int(keep));
+    let rule = by_pods(&b.budget.rule, live);
     let works = |changed: &Snapshot| b.after(changed).is_some_and(|after| after.failure.is_none());
     Cure::from(Change::SetRule(b.budget.clone(), rule)).tried(b.snapshot, works)
 }

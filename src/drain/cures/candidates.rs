@@ -3,6 +3,7 @@
 
 use crate::admission::{Backend, Verb};
 use crate::budget::evict::is_granted_without;
+use crate::budget::numbers::by_pods;
 use crate::budget::operators::operator;
 use crate::budget::rolling_update::resolve_fenceposts;
 use crate::cure::{Change, Cure, manager};
@@ -121,10 +122,7 @@ fn relaxed(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId, b: &Arc<Bu
 /// As many more replicas as the rule leaves one over.
 fn more_replicas(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId) -> Option<Cure> {
     let b = budget(context, id)?;
-    let ideal = &context.budgets.judgement(id)?.ideal;
-    let more = ideal.enough_more(b)?;
-    let share = ideal.owners.iter().filter(|s| s.covered == i64::from(s.scale)).max_by_key(|s| s.scale)?;
-    let count = i32::try_from(i64::from(share.scale).checked_add(more)?).ok()?;
+    let (share, count) = context.budgets.judgement(id)?.ideal.enough_replicas(b)?;
     let change = Change::replicas(context.snapshot, &share.owner, count);
     // The API refuses a floor above the ceiling.
     let highest = match &change {
@@ -170,9 +168,8 @@ fn for_sync(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId) -> Vec<Cu
     }
     let live = context.budgets.pods(id).filter(|p| !p.is_finished() && !p.is_terminating()).count();
     let live = i32::try_from(live).unwrap_or(i32::MAX);
-    let keep = crate::budget::numbers::desired(&b.rule, i64::from(live)).unwrap_or(live.saturating_sub(1)).max(0);
-    for least in [keep, live.saturating_sub(1).max(0)] {
-        all.push(Change::SetRule(b.clone(), Rule::MinAvailable(IntOrString::int(least))).into());
+    for rule in [by_pods(&b.rule, live), Rule::MinAvailable(IntOrString::int(live.saturating_sub(1).max(0)))] {
+        all.push(Change::SetRule(b.clone(), rule).into());
     }
     all.extend(restart(context, held));
     all.push(again(b));
