@@ -1,6 +1,7 @@
 //! Requests about pods, as admission sees them.
 
 use crate::snapshot::Map;
+use crate::snapshot::pod::Pod;
 
 /// A request about a pod of a namespace.
 #[derive(Debug, Clone, Copy)]
@@ -9,8 +10,16 @@ pub struct Request<'a> {
     pub verb: Verb,
     /// The pod's namespace.
     pub namespace: &'a str,
-    /// The labels of the object that is sent, or deleted. An Eviction and a Binding have none.
-    pub labels: &'a Map,
+    /// The labels of the object that is sent, or deleted; `None` for an Eviction and a Binding, which carry none.
+    pub labels: Option<&'a Map>,
+}
+
+impl<'a> Request<'a> {
+    /// A request about a pod.
+    pub fn of(verb: Verb, pod: &'a Pod) -> Self {
+        let labels = verb.subresource().is_none().then_some(&pod.meta.labels);
+        Self { verb, namespace: pod.meta.ns(), labels }
+    }
 }
 
 /// What is done with a pod, as admission sees it.

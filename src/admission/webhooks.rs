@@ -7,7 +7,7 @@ use crate::finding::Ref;
 use crate::snapshot::intern::Interner;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::selector::LabelSelector;
-use crate::snapshot::{Kind, Snapshot};
+use crate::snapshot::{Kind, Map, Snapshot};
 use crate::wire::core::ServiceSpec;
 use crate::wire::meta::LabelSelector as WireSelector;
 use crate::wire::policy::{MatchCondition, RuleWithOperations, WebhookClientConfig};
@@ -155,7 +155,7 @@ impl Webhook<'_> {
     /// Whether it is asked about a request, as far as its rules and selectors say.
     pub fn sees(&self, snapshot: &Snapshot, request: Request<'_>) -> bool {
         self.verbs.contains(&request.verb)
-            && self.objects.matches(request.labels)
+            && request.labels.map_or_else(|| self.objects.matches(&Map::default()), |l| self.objects.matches(l))
             && self.namespaces.matches(&snapshot.namespace_labels(request.namespace))
     }
 

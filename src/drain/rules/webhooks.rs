@@ -10,7 +10,6 @@ use crate::drain::note::{Drainability, Note};
 use crate::drain::refusal::Refusal;
 use crate::finding::{Code, Severity};
 use crate::lists::some;
-use crate::snapshot::Map;
 use crate::snapshot::pod::Pod;
 
 /// The request by which a webhook sees a pod's removal.
@@ -34,13 +33,11 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
 }
 
 fn sees(hook: &Webhook<'_>, rule: &RuleContext<'_>) -> Option<Sees> {
-    let none = Map::default();
-    let sees = |verb, labels| hook.sees(rule.snapshot, Request { verb, namespace: rule.pod.meta.ns(), labels });
     let deletes = rule.context.drainer.removes == Removes::ByDeletion;
-    if !deletes && sees(Verb::Evict, &none) {
+    if !deletes && is_asked(hook, Verb::Evict, rule) {
         return Some(Sees::Eviction);
     }
-    if !sees(Verb::Delete, &rule.pod.meta.labels) {
+    if !is_asked(hook, Verb::Delete, rule) {
         return None;
     }
     if deletes { Some(Sees::Deletion) } else { (!rule.is_gone_at_once()).then_some(Sees::FinalDelete) }
@@ -89,7 +86,7 @@ fn removal(hook: &Webhook<'_>, sees: Sees, rule: &RuleContext<'_>) -> Option<Not
                 return unanswered(format!("its Service {path} has no Ready pod"));
             }
             let may_deny = || may_deny(&format!("it calls Service {path}"));
-            if ready.iter().all(|p| p.node == rule.pod.node && is_removed(p, rule)) {
+            if ready.iter().all(|p| leaves_too(p, rule)) {
                 let names = some(ready.iter().map(|p| &*p.meta.name), 3);
                 return unanswered(format!("all Ready pods of its Service {path} ({names}) are on this node"))
                     .or_else(may_deny);
@@ -104,20 +101,18 @@ fn serves_alone(hook: &Webhook<'_>, rule: &RuleContext<'_>) -> Option<Note> {
     let Backend::Service(service) = &hook.backend else { return None };
     let mut ready = service.ready().peekable();
     ready.peek()?;
-    let alone = service.selects(rule.pod) && ready.all(|p| p.node == rule.pod.node && is_removed(p, rule));
-    if !alone || !hook.fails {
+    if !hook.fails || !service.selects(rule.pod) || !ready.all(|p| leaves_too(p, rule)) {
         return None;
     }
-    let none = Map::default();
-    let sees = |verb, labels| hook.sees(rule.snapshot, Request { verb, namespace: rule.pod.meta.ns(), labels });
-    let (what, own) = if hook.verbs.contains(&Verb::Create) {
-        ("the creation of pods", sees(Verb::Create, &rule.pod.meta.labels))
+    let (verb, what) = if hook.verbs.contains(&Verb::Create) {
+        (Verb::Create, "the creation of pods")
     } else if hook.verbs.contains(&Verb::Bind) {
-        ("bindings of pods (pods/binding)", sees(Verb::Bind, &none))
+        (Verb::Bind, "bindings of pods (pods/binding)")
     } else {
         return None;
     };
-    let own = if own { ", its own new pod neither: it does not come back by itself" } else { "" };
+    let own =
+        if is_asked(hook, verb, rule) { ", its own new pod neither: it does not come back by itself" } else { "" };
     let text = format!(
         "it serves {}, which is asked about {what} with failurePolicy Fail: while no pod of Service {} is Ready, none is let \
          through{own}",
@@ -136,9 +131,15 @@ fn run_elsewhere(hook: &Webhook<'_>) -> Remedy {
     ))
 }
 
-/// Whether the drain removes a pod of its node.
-fn is_removed(pod: &Pod, rule: &RuleContext<'_>) -> bool {
-    (rule.context.drainer.filter)(rule.snapshot, rule.options, pod).decision == Decision::Delete
+/// Whether a webhook is asked about a request about the rule's own pod, or about one just like it.
+fn is_asked(hook: &Webhook<'_>, verb: Verb, rule: &RuleContext<'_>) -> bool {
+    hook.sees(rule.snapshot, Request::of(verb, rule.pod))
+}
+
+/// Whether a pod is on the node of the rule's own, and the drain removes it there.
+fn leaves_too(pod: &Pod, rule: &RuleContext<'_>) -> bool {
+    let removed = || (rule.context.drainer.filter)(rule.snapshot, rule.options, pod).decision == Decision::Delete;
+    pod.node == rule.pod.node && removed()
 }
 
 #[cfg(test)]

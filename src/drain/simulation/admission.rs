@@ -3,7 +3,6 @@
 use super::Simulation;
 use super::pods::Stage;
 use crate::admission::{Backend, Request, Service, Verb};
-use crate::snapshot::Map;
 use crate::snapshot::pod::Pod;
 use std::sync::Arc;
 
@@ -11,13 +10,12 @@ impl Simulation<'_> {
     /// What refuses a request about the pod as nobody answers for it now, in words.
     pub(super) fn unanswered(&self, verb: Verb, pod: &Pod) -> Option<String> {
         let snapshot = self.context.snapshot;
-        // A Binding carries no labels.
-        let none = Map::default();
-        let labels = if verb == Verb::Create { &pod.meta.labels } else { &none };
-        let request = Request { verb, namespace: pod.meta.ns(), labels };
         // Conditions may leave the request out: what cannot be told is not taken to refuse it.
-        let mut asked =
-            self.context.admission.seen_by(snapshot, request).filter(|w| w.fails && w.conditions.is_empty());
+        let mut asked = self
+            .context
+            .admission
+            .seen_by(snapshot, Request::of(verb, pod))
+            .filter(|w| w.fails && w.conditions.is_empty());
         asked.find_map(|w| {
             let why = match &w.backend {
                 Backend::Url(_) | Backend::Unread(_) => return None,
