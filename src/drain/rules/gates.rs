@@ -9,13 +9,12 @@ use crate::snapshot::Kind;
 
 /// The label (an annotation with some) by which the AWS Load Balancer Controller is asked to add gates to new pods.
 const INJECT: &str = "elbv2.k8s.aws/pod-readiness-gate-inject";
-const GATE: &str = "target-health.elbv2.k8s.aws";
 
 pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     let pod = rule.pod;
     let Some(ns) = rule.snapshot.namespaces.named("", pod.meta.ns()).filter(|_| rule.is_running()) else { return };
     let asks = ns.meta.labels.get(INJECT).or_else(|| ns.meta.annotations.get(INJECT));
-    if asks.is_none_or(|v| &**v != "enabled") || pod.spec.readiness_gates.iter().any(|g| g.starts_with(GATE)) {
+    if asks.is_none_or(|v| &**v != "enabled") || rule.target_health_gate().is_some() {
         return;
     }
     // A pod that no Service selects is behind no load balancer.

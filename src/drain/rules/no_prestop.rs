@@ -8,9 +8,6 @@ use crate::cure::Remedy;
 use crate::drain::note::Note;
 use crate::finding::Code;
 
-/// The gates that the AWS Load Balancer Controller adds to the targets of its load balancers begin so.
-const TARGET_HEALTH: &str = "target-health.elbv2.k8s.aws";
-
 pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     if !rule.is_running() || rule.containers().any(|c| c.pre_stop.is_some()) {
         return;
@@ -33,8 +30,7 @@ fn sender(rule: &RuleContext<'_>) -> Option<String> {
     if let Some(service) = rule.services().find(|s| s.spec.as_ref().is_some_and(balances)) {
         return Some(format!("the load balancer of Service {}", service.meta.path()));
     }
-    let gate = rule.pod.spec.readiness_gates.iter().find(|g| g.starts_with(TARGET_HEALTH))?;
-    Some(format!("a load balancer (readiness gate {gate})"))
+    rule.target_health_gate().map(|gate| format!("a load balancer (readiness gate {gate})"))
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ use crate::wire::core::Service;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+/// The readiness gates that the AWS Load Balancer Controller adds to the targets of its load balancers begin so.
+const TARGET_HEALTH: &str = "target-health.elbv2.k8s.aws";
+
 /// What rules find out of the whole cluster, once one of them asks.
 #[derive(Default)]
 pub struct Facts {
@@ -71,6 +74,11 @@ impl<'a> RuleContext<'a> {
         let pod: &'a Arc<Pod> = self.pod;
         let services = self.snapshot.services.in_namespace(pod.meta.ns()).iter();
         services.filter(move |service| service.spec.as_ref().is_some_and(|s| s.selects(&pod.meta.labels)))
+    }
+
+    /// The readiness gate by which a load balancer waits for the pod.
+    pub fn target_health_gate(&self) -> Option<&'a str> {
+        self.pod.spec.readiness_gates.iter().map(|g| &**g).find(|g| g.starts_with(TARGET_HEALTH))
     }
 
     /// The containers that run until the pod ends: with the sidecars among the init containers.
