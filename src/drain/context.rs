@@ -106,11 +106,11 @@ impl<'a> DrainContext<'a> {
     }
 
     /// The pods of the same topmost controller, the pod itself among them; none for a pod without one.
-    pub fn siblings(&self, pod: &Pod) -> Vec<&'a Arc<Pod>> {
+    pub fn siblings(&self, pod: &Pod) -> impl Iterator<Item = &'a Arc<Pod>> {
         let top = self.snapshot.top_controller_of(&pod.meta).map(|w| Arc::as_ptr(w) as usize);
         let families = self.families.get_or_init(|| families(self.snapshot));
         let uids = top.and_then(|top| families.get(&top));
-        uids.into_iter().flatten().flat_map(|uid| self.snapshot.pods_of(uid)).collect()
+        uids.into_iter().flatten().flat_map(|uid| self.snapshot.pods_of(uid))
     }
 }
 

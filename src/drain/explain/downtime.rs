@@ -17,13 +17,12 @@ pub fn downtime(context: &DrainContext<'_>, p: &NodePod, drained: &[Str]) -> Opt
     if matches!(&*top.kind, "Job" | "CronJob" | "DaemonSet") {
         return None;
     }
-    let siblings = context.siblings(&p.pod);
     let elsewhere =
-        |p: &&Arc<Pod>| p.is_ready() && !p.is_terminating() && p.node.as_ref().is_some_and(|n| !drained.contains(n));
-    if siblings.iter().any(elsewhere) {
+        |p: &Arc<Pod>| p.is_ready() && !p.is_terminating() && p.node.as_ref().is_some_and(|n| !drained.contains(n));
+    if context.siblings(&p.pod).any(elsewhere) {
         return None;
     }
-    let n = siblings.iter().filter(|p| p.is_ready()).count();
+    let n = context.siblings(&p.pod).filter(|p| p.is_ready()).count();
     let whose = if n == 1 { "its only pod leaves".to_owned() } else { format!("all its {n} pods leave") };
     let text = format!(
         "{} {} is down until new pods are Ready: {whose}, and no budget protects it",
