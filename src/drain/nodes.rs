@@ -10,7 +10,7 @@ use super::note;
 use super::options::Flag;
 use super::outcome::Verdict;
 use super::plan::{NodePlan, Request};
-use super::rules::is_hidden;
+use super::rules::{OUT_OF_SERVICE, is_hidden};
 use super::simulation::Simulation;
 use super::simulation::drain::NodeRun;
 use crate::cure::Remedy;
@@ -114,7 +114,7 @@ fn of_node(node: &Arc<Node>, pods: &[NodePod]) -> Vec<Finding> {
     );
     let remedy = Remedy::advice(format!(
         "drain with --skip-wait-for-delete-timeout to go on past its pods; where the machine is off, delete node {name} or \
-         give it the taint node.kubernetes.io/out-of-service",
+         give it the taint {OUT_OF_SERVICE}",
     ));
     vec![Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)]).remedy(remedy)]
 }

@@ -9,6 +9,7 @@ use crate::budget::rolling_update::resolve_fenceposts;
 use crate::cure::{Change, Cure, manager};
 use crate::drain::context::DrainContext;
 use crate::drain::refusal::Refusal;
+use crate::drain::rules::OUT_OF_SERVICE;
 use crate::drain::tracker::BudgetId;
 use crate::snapshot::budget::{Budget, Rule};
 use crate::snapshot::node::{Node, Taint};
@@ -38,7 +39,7 @@ pub fn candidates(context: &DrainContext<'_>, held: &Held<'_>) -> Vec<Cure> {
         Some(Refusal::AdmissionPolicy | Refusal::NotJudged(_) | Refusal::NamespaceTerminating | Refusal::NotTried) => {
             Vec::new()
         }
-        None => for_stuck(context, held),
+        None => for_stuck(held),
     }
 }
 
@@ -48,7 +49,7 @@ fn budget<'a>(context: &DrainContext<'a>, id: BudgetId) -> Option<&'a Arc<Budget
 
 fn for_budget(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId) -> Vec<Cure> {
     let Some(b) = budget(context, id) else { return Vec::new() };
-    let mut all: Vec<Cure> = restart(context, held).into_iter().collect();
+    let mut all: Vec<Cure> = restart(context, held.node, &held.pods).into_iter().collect();
     // What an operator makes, it makes again: its own way is told with its name.
     if operator(b).is_some() || b.meta.controller.is_some() {
         return all;
@@ -64,9 +65,9 @@ fn for_budget(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId) -> Vec<
 }
 
 /// New pods on other nodes first: the drain then finds none that it would have to evict.
-fn restart(context: &DrainContext<'_>, held: &Held<'_>) -> Option<Cure> {
+fn restart(context: &DrainContext<'_>, node: &Arc<Node>, pods: &[&Arc<Pod>]) -> Option<Cure> {
     let mut workloads: Vec<&Arc<Workload>> = Vec::new();
-    for pod in &held.pods {
+    for pod in pods {
         let top = context.snapshot.top_controller_of(&pod.meta)?;
         let Detail::Deployment(d) = &top.detail else { return None };
         let (surge, _) = resolve_fenceposts(d.0.strategy.as_ref(), i64::from(top.replicas()?))?;
@@ -78,13 +79,13 @@ fn restart(context: &DrainContext<'_>, held: &Held<'_>) -> Option<Cure> {
         }
     }
     let names: Vec<String> = workloads.iter().map(|w| format!("{} {}", w.kind, w.meta.path())).collect();
-    let node = &held.node.meta.name;
     let text = format!(
-        "cordon node {node} and restart {}: new pods start on other nodes before the old ones are deleted; then drain the node",
+        "cordon node {} and restart {}: new pods start on other nodes before the old ones are deleted; then drain the node",
+        node.meta.name,
         names.join(" and ")
     );
     let changes = workloads.into_iter().map(|w| Change::Restart(w.clone()));
-    Some(Cure::of(std::iter::once(Change::Cordon(held.node.clone())).chain(changes)).text(text).one_line())
+    Some(Cure::of(std::iter::once(Change::Cordon(node.clone())).chain(changes)).text(text).one_line())
 }
 
 /// Weaker rules, the strongest first.
@@ -171,7 +172,7 @@ fn for_sync(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId) -> Vec<Cu
     for rule in [by_pods(&b.rule, live), Rule::MinAvailable(IntOrString::int(live.saturating_sub(1).max(0)))] {
         all.push(Change::SetRule(b.clone(), rule).into());
     }
-    all.extend(restart(context, held));
+    all.extend(restart(context, held.node, &held.pods));
     all.push(again(b));
     all
 }
@@ -202,9 +203,8 @@ fn for_webhook(context: &DrainContext<'_>, held: &Held<'_>) -> Vec<Cure> {
         if let Backend::Service(service) = &hook.backend {
             let here: Vec<&Arc<Pod>> =
                 service.ready().filter(|p| p.node.as_ref() == Some(&held.node.meta.name)).collect();
-            let backend = Held { node: held.node, pods: here, refusal: None };
-            if !backend.pods.is_empty() {
-                all.extend(restart(context, &backend));
+            if !here.is_empty() {
+                all.extend(restart(context, held.node, &here));
             }
         }
         all.push(Change::IgnoreFailures(hook.kind, hook.configuration.name.clone(), hook.name.to_owned()).into());
@@ -213,16 +213,12 @@ fn for_webhook(context: &DrainContext<'_>, held: &Held<'_>) -> Vec<Cure> {
 }
 
 /// Deletions that do not end: a node that is given up, or the pods deleted without their kubelet.
-fn for_stuck(context: &DrainContext<'_>, held: &Held<'_>) -> Vec<Cure> {
+fn for_stuck(held: &Held<'_>) -> Vec<Cure> {
     let mut all = Vec::new();
     let node = held.node;
     if !node.is_ready() {
-        let taint = Taint {
-            key: "node.kubernetes.io/out-of-service".into(),
-            value: "nodeshutdown".into(),
-            effect: "NoExecute".into(),
-            since: None,
-        };
+        let taint =
+            Taint { key: OUT_OF_SERVICE.into(), value: "nodeshutdown".into(), effect: "NoExecute".into(), since: None };
         let text = format!(
             "once it is certain that node {} is off: give it the taint {taint}, so that its pods are deleted",
             node.meta.name
@@ -236,7 +232,6 @@ fn for_stuck(context: &DrainContext<'_>, held: &Held<'_>) -> Vec<Cure> {
         let text = format!("{off}delete {} without waiting for the kubelet", names.join(", "));
         all.push(Cure::of(held.pods.iter().map(|p| Change::ForceDeletePod((*p).clone()))).text(text));
     }
-    let _ = context;
     all
 }
 

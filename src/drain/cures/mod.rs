@@ -16,8 +16,9 @@ use crate::shell::Kubectl;
 use crate::snapshot::{Snapshot, Str};
 use candidates::{Held, candidates};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
-use trial::{Trials, keeps_promise, restarts};
+use trial::{Outcomes, Trials, keeps_promise, restarts};
 
 /// At most so many remedies are told of one cause.
 const TOLD: usize = 4;
@@ -98,12 +99,11 @@ impl Run<'_> {
             let changes = cure.changes().to_vec();
             let holds = |changed: &Snapshot| {
                 let anew = restarts(&changes);
-                let outcomes = if anew.is_empty() {
-                    self.trials.outcomes(changed, self.drained)
-                } else {
-                    self.trials.after_restarts(changed, &anew, self.drained)
+                let outcomes = match &anew[..] {
+                    [] => self.trials.outcomes(changed, self.drained),
+                    anew => self.trials.after_restarts(changed, anew, self.drained),
                 };
-                outcomes.is_some_and(|o| keeps_promise(&o, &self.held.pods, &stayed))
+                self.keeps_promise(&stayed, outcomes)
             };
             let text = cure.clone().untried(snapshot).text;
             match cure.tried(snapshot, holds) {
@@ -115,18 +115,19 @@ impl Run<'_> {
             }
         }
         // What lets a new pod fit may let the budget recover.
-        let made_fit: Vec<&Remedy> = self.placements().collect();
-        for remedy in made_fit {
-            let holds = |changed: &Snapshot| {
-                let outcomes = self.trials.outcomes(changed, self.drained);
-                outcomes.is_some_and(|o| keeps_promise(&o, &self.held.pods, &stayed))
-            };
+        for remedy in self.placements() {
+            let holds = |changed: &Snapshot| self.keeps_promise(&stayed, self.trials.outcomes(changed, self.drained));
             told.extend(remedy.tried_again(snapshot, holds));
         }
         if told.is_empty() {
             told.push(self.none(&failed));
         }
         told
+    }
+
+    /// Whether a trial came to an end, and all that is held is removed in it.
+    fn keeps_promise(&self, stayed: &[String], outcomes: Option<Outcomes>) -> bool {
+        outcomes.is_some_and(|o| keeps_promise(&o, &self.held.pods, stayed))
     }
 
     /// What was tried for the same cause on another node.
@@ -161,9 +162,7 @@ impl Run<'_> {
         let nodes: Vec<&str> = self.drained.iter().map(|n| &**n).collect();
         let line = command::line(&Kubectl::of(self.context.snapshot), &nodes, &changed, &self.plan.needed_flags);
         let remedy = Remedy::advice(text).command(line);
-        let holds = || {
-            self.trials.with_flags(&changed, self.drained).is_some_and(|o| keeps_promise(&o, &self.held.pods, stayed))
-        };
+        let holds = || self.keeps_promise(stayed, self.trials.with_flags(&changed, self.drained));
         let remedy = if note.code == Code::StuckTerminating {
             remedy.risk("the pods stay on the node as they are, and run on if the machine does")
         } else {
@@ -174,7 +173,7 @@ impl Run<'_> {
 
     fn leading(&self) -> Option<&Note> {
         let first = self.held.pods.first()?;
-        let plan = self.plan.pods.iter().find(|p| std::ptr::eq(&raw const *p.pod, &raw const ***first))?;
+        let plan = self.plan.pods.iter().find(|p| Arc::ptr_eq(&p.pod, first))?;
         plan.notes.first()
     }
 

@@ -12,7 +12,6 @@ use crate::drain::simulation::Simulation;
 use crate::drain::simulation::drain::Attempt;
 use crate::drain::tracker::BudgetId;
 use crate::finding::{Code, Finding, Ref, Severity};
-use crate::snapshot::budget::Budget;
 
 /// What is said of a pod that was refused; nothing where a rule has said it.
 pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &Attempt) -> Vec<Note> {
@@ -40,26 +39,26 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
             let all: Vec<&str> = paths.iter().map(|p| &**p).collect();
             vec![Note::new(code, format!("budgets {} all cover it: evicting it is an error (500)", all.join(" and ")))]
         }
-        Refusal::Stale(id) => with_budget(context, id, |path, _| {
+        Refusal::Stale(id) => with_budget(context, id, |path| {
             let text = format!(
                 "the status of budget {path} is behind: evictions are refused (429) until the disruption controller has \
                  caught up"
             );
             vec![Note::new(code, text)]
         }),
-        Refusal::StatusUnusable(id) => with_budget(context, id, |path, _| {
+        Refusal::StatusUnusable(id) => with_budget(context, id, |path| {
             let text = format!("the status of budget {path} is one that the eviction endpoint refuses to use (403)");
             vec![Note::new(code, text)]
         }),
-        Refusal::SyncFailed(id) => with_budget(context, id, |path, _| {
+        Refusal::SyncFailed(id) => with_budget(context, id, |path| {
             let why = first_finding(context, id).map(|f| f.message.clone()).unwrap_or_default();
             vec![Note::new(code, format!("budget {path} cannot be synced, so it allows no eviction: {why}"))]
         }),
-        Refusal::NotJudged(id) => with_budget(context, id, |path, _| {
+        Refusal::NotJudged(id) => with_budget(context, id, |path| {
             let why = first_finding(context, id).map(|f| f.message.clone()).unwrap_or_default();
             vec![Note::new(code, format!("whether budget {path} allows the eviction is not known: {why}"))]
         }),
-        Refusal::Budget(id) => with_budget(context, id, |path, _| match code {
+        Refusal::Budget(id) => with_budget(context, id, |path| match code {
             Code::BudgetNever => never(context, id, path),
             Code::BudgetShared => vec![shared(context, sim, id, path, stays)],
             _ => vec![waits(context, sim, id, path)],
@@ -97,8 +96,8 @@ fn code(context: &DrainContext<'_>, refusal: Refusal) -> Code {
     }
 }
 
-fn with_budget(context: &DrainContext<'_>, id: BudgetId, notes: impl FnOnce(&str, &Budget) -> Vec<Note>) -> Vec<Note> {
-    context.budgets.get(id).map(|budget| notes(&budget.meta.path(), budget)).unwrap_or_default()
+fn with_budget(context: &DrainContext<'_>, id: BudgetId, notes: impl FnOnce(&str) -> Vec<Note>) -> Vec<Note> {
+    context.budgets.get(id).map(|budget| notes(&budget.meta.path())).unwrap_or_default()
 }
 
 /// What `status` says first of a budget.
@@ -111,7 +110,7 @@ fn never(context: &DrainContext<'_>, id: BudgetId, path: &str) -> Vec<Note> {
     let Some(j) = context.budgets.judgement(id) else { return Vec::new() };
     let of = |codes: &[Code]| j.findings.iter().filter(|f| codes.contains(&f.code)).collect::<Vec<_>>();
     let rule = of(&[Code::ZeroByRule, Code::NoRule, Code::UnmanagedPods]);
-    let why = rule.first().or(j.findings.iter().collect::<Vec<_>>().first()).map(|f| f.message.clone());
+    let why = rule.first().copied().or(j.findings.first()).map(|f| f.message.clone());
     let mut notes = vec![Note::new(
         Code::BudgetNever,
         format!("budget {path} never allows an eviction: {}", why.unwrap_or_default()),

@@ -19,6 +19,7 @@ mod unread;
 mod webhooks;
 
 pub use rule::RuleContext;
+pub use stuck::OUT_OF_SERVICE;
 pub use unread::is_hidden;
 
 use super::context::DrainContext;

@@ -8,7 +8,7 @@ use crate::snapshot::age::duration_words;
 use crate::snapshot::node::Node;
 
 /// Put on a node that is surely off.
-const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+pub const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 
 pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     let pod = rule.pod;
