@@ -173,15 +173,7 @@ fn synced(snapshot: &Snapshot, budget: &Budget, scope: &Scope) -> Budget {
     let mut budget = budget.clone();
     if let Ok((numbers, _)) = compute(snapshot, &budget, scope.pods.iter().map(|(pod, _)| pod)) {
         let disrupted_pods = std::mem::take(&mut budget.status.disrupted_pods);
-        budget.status = BudgetStatus {
-            observed_generation: Some(budget.meta.generation),
-            disrupted_pods,
-            disruptions_allowed: numbers.allowed,
-            current_healthy: numbers.healthy,
-            desired_healthy: numbers.desired,
-            expected_pods: numbers.expected,
-            conditions: Box::default(),
-        };
+        budget.status = BudgetStatus { disrupted_pods, ..numbers.status(&budget) };
     }
     budget
 }

@@ -49,23 +49,35 @@ pub fn judge(snapshot: &Snapshot, selection: &Selection, at: usize) -> Option<Ju
 
 /// Judges the budget at a position of the snapshot's table by the pods that there are, or by what is written.
 pub fn judge_by(basis: Basis, snapshot: &Snapshot, selection: &Selection, at: usize) -> Option<Judgement> {
-    let budget = snapshot.budgets.get(at)?;
-    let context = BudgetContext::on(basis, snapshot, budget.clone(), Scope::new(snapshot, selection, at));
+    let context = look(basis, snapshot, selection, at)?;
     let (verdict, mut causes) = assess(&context);
     remedies::add(&context, &mut causes);
-    let numbers = match (context.sync_fails(), context.keeps_old_numbers()) {
-        (true, _) => Numbers { allowed: 0, ..context.numbers },
-        (false, true) => reported(budget),
-        (false, false) => context.numbers,
-    };
     Some(Judgement {
-        budget: budget.clone(),
-        numbers,
+        numbers: numbers(&context),
         in_sync: context.is_in_sync(),
         verdict,
         leading: causes.iter().filter(|c| c.verdict == Some(verdict)).count(),
         findings: causes.into_iter().map(|c| c.finding).collect(),
+        budget: context.budget,
         pods: context.pods,
         ideal: context.ideal,
     })
+}
+
+/// The numbers of such a judgement alone, without its causes and what can be done about them.
+pub fn numbers_by(basis: Basis, snapshot: &Snapshot, selection: &Selection, at: usize) -> Option<Numbers> {
+    look(basis, snapshot, selection, at).map(|context| numbers(&context))
+}
+
+fn look<'s>(basis: Basis, snapshot: &'s Snapshot, selection: &Selection, at: usize) -> Option<BudgetContext<'s>> {
+    let budget = snapshot.budgets.get(at)?;
+    Some(BudgetContext::on(basis, snapshot, budget.clone(), Scope::new(snapshot, selection, at)))
+}
+
+fn numbers(context: &BudgetContext<'_>) -> Numbers {
+    match (context.sync_fails(), context.keeps_old_numbers()) {
+        (true, _) => Numbers { allowed: 0, ..context.numbers },
+        (false, true) => reported(&context.budget),
+        (false, false) => context.numbers,
+    }
 }

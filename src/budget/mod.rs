@@ -30,7 +30,7 @@ pub mod verdict;
 
 pub use context::{Basis, CoveredPod};
 pub use evict::Eviction;
-pub use judgement::{Judgement, judge, judge_by};
+pub use judgement::{Judgement, judge, judge_by, numbers_by};
 pub use numbers::Numbers;
 pub use selection::Selection;
 pub use verdict::Verdict;

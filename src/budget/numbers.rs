@@ -3,7 +3,7 @@
 
 use super::expected::{Expected, NoScale, expected};
 use crate::snapshot::Snapshot;
-use crate::snapshot::budget::{Budget, Rule};
+use crate::snapshot::budget::{Budget, BudgetStatus, Rule};
 use crate::snapshot::pod::Pod;
 use crate::wire::scalar::IntOrString;
 use jiff::{SignedDuration, Timestamp};
@@ -32,6 +32,20 @@ impl Numbers {
     pub fn new(expected: i32, desired: i32, healthy: i32) -> Self {
         let spare = healthy.saturating_sub(desired);
         Self { expected, desired, healthy, allowed: if expected <= 0 { 0 } else { spare.max(0) } }
+    }
+}
+
+impl Numbers {
+    /// The status that the disruption controller writes of these numbers, without disrupted pods and conditions.
+    pub fn status(&self, budget: &Budget) -> BudgetStatus {
+        BudgetStatus {
+            observed_generation: Some(budget.meta.generation),
+            disruptions_allowed: self.allowed,
+            current_healthy: self.healthy,
+            desired_healthy: self.desired,
+            expected_pods: self.expected,
+            ..BudgetStatus::default()
+        }
     }
 }
 

@@ -5,10 +5,10 @@ use super::expand::{Expanded, Key, expand};
 use super::ignore::Ignores;
 use super::manifest::{Content, Manifest};
 use super::rules;
-use crate::budget::{Basis, Selection, Verdict, judge_by};
+use crate::budget::{Basis, Selection, Verdict, judge_by, numbers_by};
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::snapshot::Snapshot;
-use crate::snapshot::budget::{Budget, BudgetStatus};
+use crate::snapshot::budget::Budget;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -143,17 +143,9 @@ fn document(manifest: &Manifest) -> Option<Finding> {
 /// Writes into each budget what the disruption controller would write, so that evictions are answered by it.
 fn settle(snapshot: &mut Snapshot, selection: &Selection) {
     let settled = |at| {
-        let judged = judge_by(Basis::Spec, snapshot, selection, at)?;
-        let (numbers, mut budget) = (judged.numbers, Budget::clone(&judged.budget));
-        budget.status = BudgetStatus {
-            observed_generation: Some(budget.meta.generation),
-            disruptions_allowed: numbers.allowed,
-            current_healthy: numbers.healthy,
-            desired_healthy: numbers.desired,
-            expected_pods: numbers.expected,
-            ..BudgetStatus::default()
-        };
-        Some(Arc::new(budget))
+        let budget = snapshot.budgets.get(at)?;
+        let status = numbers_by(Basis::Spec, snapshot, selection, at)?.status(budget);
+        Some(Arc::new(Budget { status, ..Budget::clone(budget) }))
     };
     let all: Vec<_> = (0..snapshot.budgets.len()).filter_map(settled).collect();
     all.into_iter().for_each(|budget| snapshot.budgets.put(budget));

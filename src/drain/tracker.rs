@@ -1,6 +1,7 @@
 //! What the disruption controller knows of budgets, tracked as pods come and go. Mirrors `trySync` and `failSafe` of
 //! `pkg/controller/disruption/disruption.go`, by the rule that `status` computes with.
 
+use crate::budget::context::reported;
 use crate::budget::evict::BudgetView;
 use crate::budget::expected::{NoScale, OwnerScales};
 use crate::budget::numbers::{self, Numbers, SyncError, counts_as_healthy};
@@ -45,7 +46,6 @@ pub struct Tracker {
 impl Tracker {
     /// A budget over the pods that it covers now.
     fn new<'p>(snapshot: &Snapshot, budget: &Budget, pods: impl Iterator<Item = &'p Arc<Pod>>) -> Self {
-        let s = &budget.status;
         let mut tracker = Self {
             rule: budget.rule.clone(),
             always_allow: budget.always_allow_unhealthy,
@@ -54,12 +54,7 @@ impl Tracker {
             pods: 0,
             healthy: 0,
             owners: OwnerScales::default(),
-            numbers: Numbers {
-                expected: s.expected_pods,
-                desired: s.desired_healthy,
-                healthy: s.current_healthy,
-                allowed: 0,
-            },
+            numbers: Numbers { allowed: 0, ..reported(budget) },
             sync: Sync::Done,
         };
         for pod in pods {

@@ -47,14 +47,6 @@ impl Simulation<'_> {
 
 /// A budget whose status is up to date.
 pub(in crate::drain) fn synced(budget: &Budget, n: &crate::budget::Numbers) -> Budget {
-    let status = BudgetStatus {
-        observed_generation: Some(budget.meta.generation),
-        expected_pods: n.expected,
-        desired_healthy: n.desired,
-        current_healthy: n.healthy,
-        disruptions_allowed: n.allowed,
-        disrupted_pods: Box::default(),
-        ..budget.status.clone()
-    };
+    let status = BudgetStatus { conditions: budget.status.conditions.clone(), ..n.status(budget) };
     Budget { status, ..budget.clone() }
 }
