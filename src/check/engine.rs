@@ -1,9 +1,9 @@
 //! Puts the answer together, object by object.
 
 use super::context::WorkloadContext;
-use super::expand::{Expanded, Key, expand};
+use super::expand::{Expanded, expand};
 use super::ignore::Ignores;
-use super::manifest::{Content, Manifest};
+use super::manifest::{Content, Key, Manifest};
 use super::rules;
 use crate::budget::{Basis, Selection, Verdict, judge_by, numbers_by};
 use crate::finding::{Code, Finding, Ref, Severity};

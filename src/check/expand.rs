@@ -1,7 +1,7 @@
 //! From manifests to the snapshot that they come to: defaults of the API server set, autoscalers at their floors, and one
 //! Ready pod that stands for all the pods of a workload, however many they are.
 
-use super::manifest::{Content, Manifest, text};
+use super::manifest::{Content, Key, Manifest, key, text};
 use super::scale::{self, Floors};
 use super::translate::translate;
 use crate::finding::{Code, Finding, Ref};
@@ -13,9 +13,6 @@ use crate::snapshot::{Kind, Snapshot, Source, api_version};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-
-/// Kind, namespace (empty outside namespaces) and name of an object.
-pub(super) type Key = (String, String, String);
 
 /// What manifests come to.
 pub(super) struct Expanded {
@@ -227,12 +224,6 @@ fn replicas(object: &Value) -> i64 {
 fn owner_of(object: &Value) -> Value {
     json!({"apiVersion": text(object, "/apiVersion"), "kind": text(object, "/kind"), "name": text(object, "/metadata/name"),
         "uid": text(object, "/metadata/uid"), "controller": true})
-}
-
-fn key(object: &Value) -> Key {
-    let [kind, namespace, name] =
-        ["/kind", "/metadata/namespace", "/metadata/name"].map(|p| text(object, p).to_owned());
-    (kind, namespace, name)
 }
 
 pub(super) fn reference(object: &Value) -> Ref {

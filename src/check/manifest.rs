@@ -29,6 +29,16 @@ pub enum Content {
     Unreadable(String),
 }
 
+/// Kind, namespace (empty outside namespaces) and name of an object.
+pub(super) type Key = (String, String, String);
+
+/// What tells an object from all others.
+pub(super) fn key(object: &Value) -> Key {
+    let [kind, namespace, name] =
+        ["/kind", "/metadata/namespace", "/metadata/name"].map(|p| text(object, p).to_owned());
+    (kind, namespace, name)
+}
+
 /// A text of an object, by a JSON pointer; empty where it has none.
 pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()

@@ -1,19 +1,16 @@
 //! How many pods an autoscaler keeps at the least. What is written as `replicas` beside an autoscaler holds until the
 //! autoscaler looks: its floor is what counts.
 
-use super::manifest::text;
+use super::manifest::{Key, key, text};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// KEDA's `maxReplicaCount` where none is given.
 const KEDA_CEILING: i64 = 100;
 
-/// What an autoscaler scales: kind, namespace, name.
-type Target = (String, String, String);
-
-/// The floors of the autoscalers of some objects.
+/// The floors of the autoscalers of some objects, by what they scale.
 #[derive(Debug, Default)]
-pub(super) struct Floors(HashMap<Target, i64>);
+pub(super) struct Floors(HashMap<Key, i64>);
 
 impl Floors {
     /// Of HorizontalPodAutoscalers that have their namespaces.
@@ -28,9 +25,7 @@ impl Floors {
 
     /// How many pods the object's autoscaler keeps at the least; `None` where it has no autoscaler.
     pub fn of(&self, object: &Value) -> Option<i64> {
-        let key = ["/kind", "/metadata/namespace", "/metadata/name"].map(|p| text(object, p).to_owned());
-        let [kind, namespace, name] = key;
-        self.0.get(&(kind, namespace, name)).copied()
+        self.0.get(&key(object)).copied()
     }
 }
 

@@ -5,6 +5,7 @@ pub mod junit;
 pub mod sarif;
 
 use super::Screen;
+use super::digest::count;
 use super::style::{Tone, paint, safe};
 use super::table::wrap;
 use crate::finding::{Finding, Severity};
@@ -90,7 +91,6 @@ pub(super) fn summary(report: &CheckReport) -> String {
     let files: BTreeSet<&str> = report.items.iter().map(|i| &*i.file).collect();
     let of =
         |severity: Severity| report.items.iter().flat_map(|i| &i.findings).filter(|f| f.severity == severity).count();
-    let count = |n: usize, noun: &str| if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") };
     let all = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
     let found: Vec<String> = all.into_iter().filter(|(s, _)| of(*s) > 0).map(|(s, noun)| count(of(s), noun)).collect();
     let found = if found.is_empty() { "no findings".to_owned() } else { found.join(", ") };
