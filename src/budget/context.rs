@@ -93,8 +93,7 @@ impl<'a> BudgetContext<'a> {
         let pods: Vec<CoveredPod> = scope.pods.iter().map(covered).collect();
         let all = scope.pods.iter().map(|(pod, _)| pod);
         let why = |pod: &Arc<Pod>| {
-            let live = !pod.is_terminating() && !pod.is_finished();
-            live.then(|| Some(UnreadyPod { pod: pod.clone(), why: why_not_ready(snapshot, pod)? }))?
+            pod.is_active().then(|| Some(UnreadyPod { pod: pod.clone(), why: why_not_ready(snapshot, pod)? }))?
         };
         let unready: Vec<UnreadyPod> = all.clone().filter_map(why).collect();
         let lasting = unready.iter().filter(|u| u.why.lasts()).map(|u| &u.pod);

@@ -57,7 +57,7 @@ impl Ideal {
         let mut known: HashMap<*const Workload, usize> = HashMap::new();
         for (pod, _) in &scope.pods {
             let is_stuck = stuck.contains(&Arc::as_ptr(pod));
-            let live = !pod.is_terminating() && !pod.is_finished();
+            let live = pod.is_active();
             let holder = snapshot.controller_of(&pod.meta).map(|owner| scale_holder(snapshot, owner).clone());
             match holder.filter(|w| w.replicas().is_some()) {
                 Some(owner) => {

@@ -114,7 +114,7 @@ pub fn pods_of<'a>(snapshot: &'a Snapshot, pod: &Pod) -> Vec<&'a Arc<Pod>> {
 
 impl Controller {
     fn new(snapshot: &Snapshot, pods: &[&Arc<Pod>]) -> Self {
-        let live = pods.iter().filter(|p| !p.is_finished() && !p.is_terminating()).count();
+        let live = pods.iter().filter(|p| p.is_active()).count();
         let workload = pods.first().and_then(|p| snapshot.controller_of(&p.meta)).cloned();
         let kind = pods.first().and_then(|p| p.meta.controller.as_ref()).map_or("", |o| &*o.kind);
         let w = workload.as_deref();

@@ -491,6 +491,11 @@ impl Pod {
         matches!(self.status.phase, Phase::Succeeded | Phase::Failed)
     }
 
+    /// Whether it has neither ended nor is being deleted. Mirrors `controller.IsPodActive`.
+    pub fn is_active(&self) -> bool {
+        !self.is_finished() && !self.is_terminating()
+    }
+
     /// The ordinal of a StatefulSet's pod. Mirrors `getParentNameAndOrdinal`.
     pub fn ordinal(&self) -> Option<i32> {
         self.meta.name.rsplit_once('-').and_then(|(_, n)| n.parse().ok())

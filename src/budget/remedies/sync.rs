@@ -15,7 +15,7 @@ pub(super) fn failed(b: &BudgetContext<'_>) -> Vec<Remedy> {
 
 /// An integer minAvailable as strong as the present rule.
 pub(super) fn integer_rule(b: &BudgetContext<'_>) -> Option<Remedy> {
-    let live = b.pods.iter().filter(|p| !p.pod.is_finished() && !p.pod.is_terminating()).count();
+    let live = b.pods.iter().filter(|p| p.pod.is_active()).count();
     let live = i32::try_from(live).unwrap_or(i32::MAX);
     let rule = by_pods(&b.budget.rule, live);
     let works = |changed: &Snapshot| b.after(changed).is_some_and(|after| after.failure.is_none());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let now = b.snapshot.now;
-    let live = b.pods.iter().map(|p| &p.pod).filter(|p| !p.is_terminating() && !p.is_finished());
+    let live = b.pods.iter().map(|p| &p.pod).filter(|p| p.is_active());
     let threatened = live.filter_map(|pod| {
         let node = b.snapshot.nodes.named("", pod.node.as_deref()?)?;
         Some((pod, node, end(pod, node, now)?))

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let (owner, all, missed) = b.ideal.owners.iter().find_map(|share| {
-        let pods: Vec<&Arc<Pod>> = pods(b.snapshot, &share.owner).filter(|p| is_live(p)).collect();
+        let pods: Vec<&Arc<Pod>> = pods(b.snapshot, &share.owner).filter(|p| p.is_active()).collect();
         let missed: Vec<&Arc<Pod>> =
             pods.iter().copied().filter(|p| !b.budget.selector.matches(&p.meta.labels)).collect();
         let some = !missed.is_empty() && missed.len() < pods.len();
@@ -35,10 +35,6 @@ fn pods<'s>(snapshot: &'s Snapshot, owner: &'s Workload) -> impl Iterator<Item =
     let uid = owner.meta.uid.as_deref().unwrap_or_default();
     let below = snapshot.workloads_of(uid).filter_map(|w| w.meta.uid.as_deref());
     std::iter::once(uid).chain(below).flat_map(|uid| snapshot.pods_of(uid))
-}
-
-fn is_live(pod: &Pod) -> bool {
-    !pod.is_terminating() && !pod.is_finished()
 }
 
 #[cfg(test)]

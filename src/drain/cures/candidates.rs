@@ -54,7 +54,7 @@ fn for_budget(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId) -> Vec<
     if operator(b).is_some() || b.meta.controller.is_some() {
         return all;
     }
-    let unready = context.budgets.pods(id).any(|p| !p.is_ready() && !p.is_finished() && !p.is_terminating());
+    let unready = context.budgets.pods(id).any(|p| p.is_active() && !p.is_ready());
     if unready && !b.always_allow_unhealthy {
         all.push(Change::AlwaysAllow(b.clone()).into());
     }
@@ -167,7 +167,7 @@ fn for_sync(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId) -> Vec<Cu
         let risk = "their logs are gone with them";
         all.push(Cure::of(ended.into_iter().map(|p| Change::DeletePod(p.clone()))).text(text).risk(risk));
     }
-    let live = context.budgets.pods(id).filter(|p| !p.is_finished() && !p.is_terminating()).count();
+    let live = context.budgets.pods(id).filter(|p| p.is_active()).count();
     let live = i32::try_from(live).unwrap_or(i32::MAX);
     for rule in [by_pods(&b.rule, live), Rule::MinAvailable(IntOrString::int(live.saturating_sub(1).max(0)))] {
         all.push(Change::SetRule(b.clone(), rule).into());

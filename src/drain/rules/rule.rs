@@ -52,7 +52,7 @@ impl<'a> RuleContext<'a> {
 
     /// Whether the pod still runs, or will.
     pub fn is_running(&self) -> bool {
-        !self.pod.is_finished() && !self.pod.is_terminating()
+        self.pod.is_active()
     }
 
     /// Seconds of grace that it gets.

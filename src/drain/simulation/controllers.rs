@@ -45,8 +45,7 @@ impl Simulation<'_> {
             // What a full quota refused may be made now.
             Some(Makes::AtOnce | Makes::Never) | None => self.retry_creation(Some(pod.meta.ns())),
         }
-        let evicted = !pod.is_finished() && !pod.is_terminating();
-        if evicted && controller.is_some_and(|c| c.on_eviction != OnEviction::Nothing) {
+        if pod.is_active() && controller.is_some_and(|c| c.on_eviction != OnEviction::Nothing) {
             self.fail_job(pod);
         }
     }

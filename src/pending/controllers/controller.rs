@@ -31,7 +31,7 @@ pub struct WorkloadStatus {
 impl WorkloadStatus {
     /// That of a workload that has these pods and wants so many, without what it lacks.
     pub(super) fn having(pods: &[&Arc<Pod>], wanted: usize) -> Self {
-        let there: Vec<_> = pods.iter().filter(|p| is_active(p)).collect();
+        let there: Vec<_> = pods.iter().filter(|p| p.is_active()).collect();
         let ready = there.iter().filter(|p| p.is_ready()).count();
         Self { desired: Some(wanted), current: there.len(), ready, ..Self::default() }
     }
@@ -43,11 +43,6 @@ pub(super) struct Controller<'a> {
     pub snapshot: &'a Snapshot,
     pub kubectl: &'a Kubectl,
     pub cx: &'a Context<'a>,
-}
-
-/// Neither ended nor being deleted. Mirrors `controller.IsPodActive`.
-pub(super) fn is_active(pod: &Pod) -> bool {
-    !pod.is_finished() && !pod.is_terminating()
 }
 
 /// A count of the API as a count; nothing below 0.

@@ -1,7 +1,7 @@
 //! CronJobs. Mirrors `syncCronJob` of `pkg/controller/cronjob/cronjob_controllerv2.go`, but for the schedule itself: when
 //! the next Job is due is not computed.
 
-use super::controller::{Controller, WorkloadStatus, count, is_active};
+use super::controller::{Controller, WorkloadStatus, count};
 use crate::cure::Remedy;
 use crate::finding::{Code, Severity};
 use crate::lists::some;
@@ -26,8 +26,8 @@ const REASONS: [&str; 8] = [
 pub(super) fn sync(c: &Controller<'_>, spec: &CronJobSpec, status: &CronJobStatus) -> WorkloadStatus {
     let jobs = c.snapshot.workloads_controlled_by(c.workload);
     let pods: Vec<&Arc<Pod>> = jobs.iter().flat_map(|j| c.snapshot.pods_controlled_by(j)).collect();
-    let there = pods.iter().filter(|p| is_active(p)).count();
-    let ready = pods.iter().filter(|p| is_active(p) && p.is_ready()).count();
+    let there = pods.iter().filter(|p| p.is_active()).count();
+    let ready = pods.iter().filter(|p| p.is_active() && p.is_ready()).count();
     let mut found = WorkloadStatus { current: there, ready, ..WorkloadStatus::default() };
     let running: Vec<&&Arc<Workload>> = jobs.iter().filter(|j| !has_ended(j)).collect();
     let last = status.last_schedule_time.and_then(crate::wire::time::Time::timestamp);

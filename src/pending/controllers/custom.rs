@@ -1,6 +1,6 @@
 //! Owners of any other kind: what they have of pods and of workloads, and how many pods their scale wants.
 
-use super::controller::{Controller, WorkloadStatus, is_active, is_are};
+use super::controller::{Controller, WorkloadStatus, is_are};
 use crate::finding::Code;
 use crate::lists::some;
 use crate::snapshot::workload::Workload;
@@ -10,8 +10,8 @@ pub(super) fn sync(c: &Controller<'_>, sync_of: &dyn Fn(&Arc<Workload>) -> Workl
     let made = c.snapshot.workloads_controlled_by(c.workload);
     let own = c.pods();
     let mut found = WorkloadStatus {
-        current: own.iter().filter(|p| is_active(p)).count(),
-        ready: own.iter().filter(|p| is_active(p) && p.is_ready()).count(),
+        current: own.iter().filter(|p| p.is_active()).count(),
+        ready: own.iter().filter(|p| p.is_active() && p.is_ready()).count(),
         ..WorkloadStatus::default()
     };
     let mut wanted = 0;

@@ -2,7 +2,7 @@
 //! `pkg/controller/daemon/daemon_controller.go`, and `CreatePodTemplate` and `ReplaceDaemonSetPodNodeNameNodeAffinity`
 //! of its `util`.
 
-use super::controller::{self, Controller, WorkloadStatus, is_active, pod_of};
+use super::controller::{self, Controller, WorkloadStatus, pod_of};
 use crate::finding::{Code, Ref};
 use crate::lists::some;
 use crate::sched::filters::{node_affinity, taint_toleration};
@@ -26,14 +26,14 @@ pub(super) fn sync(c: &Controller<'_>, status: &DaemonSetStatus) -> WorkloadStat
         if let Some(node) = node_of(p) {
             // A pod that stays counts before one that leaves.
             let known = by_node.entry(node).or_insert(p);
-            if is_active(p) {
+            if p.is_active() {
                 *known = p;
             }
         }
     }
     let mut found = WorkloadStatus::having(&pods, wanted.len());
     let without: Vec<&&Arc<Node>> =
-        wanted.iter().filter(|n| by_node.get(&n.meta.name).is_none_or(|p| !is_active(p))).collect();
+        wanted.iter().filter(|n| by_node.get(&n.meta.name).is_none_or(|p| !p.is_active())).collect();
     found.missing = without.len();
     if wanted.is_empty() {
         found.findings.push(none_wanted(c, &tolerant));

@@ -1,7 +1,7 @@
 //! Deployments. Mirrors `syncDeployment` of `pkg/controller/deployment/deployment_controller.go`, `sync.go` and
 //! `recreate.go`: the pods are made by its ReplicaSets, and their number by the Deployment.
 
-use super::controller::{self, Controller, WorkloadStatus, is_active, is_are, pod_of, pods_in_words};
+use super::controller::{self, Controller, WorkloadStatus, is_are, pod_of, pods_in_words};
 use super::replicas;
 use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref};
@@ -30,7 +30,7 @@ pub(super) fn sync(c: &Controller<'_>, spec: &DeploymentSpec, status: &Deploymen
     if found.missing == 0 {
         return found;
     }
-    let old = pods.iter().find(|p| is_active(p)).copied();
+    let old = pods.iter().find(|p| p.is_active()).copied();
     for f in found.findings.iter_mut().filter(|f| f.code == Code::Quota) {
         f.remedies.extend(surge(c, old, found.current));
     }
@@ -83,7 +83,7 @@ fn lagging(
     let old: Vec<&&Arc<Pod>> = pods.iter().filter(|p| !p.is_finished()).collect();
     if recreates && !old.is_empty() {
         let names = some(old.iter().map(|p| p.meta.name.clone()), 3);
-        let ending = old.iter().filter(|p| !is_active(p)).count();
+        let ending = old.iter().filter(|p| !p.is_active()).count();
         let message = format!(
             "{} replaces its pods only after every old pod is gone (strategy Recreate): it waits for {names} ({} being deleted)",
             c.name(),

@@ -1,7 +1,7 @@
 //! Jobs. Mirrors `syncJob` and `manageJob` of `pkg/controller/job/job_controller.go`, `firstPendingIndexes` and
 //! `calculateFailedIndexes` of `indexed_job_utils.go`, and `getRemainingTime` of `backoff_utils.go`.
 
-use super::controller::{Controller, WorkloadStatus, count, is_active, is_are, pods_in_words};
+use super::controller::{Controller, WorkloadStatus, count, is_are, pods_in_words};
 use super::indexes::Indexes;
 use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref};
@@ -24,7 +24,7 @@ pub(super) fn sync(c: &Controller<'_>, spec: &JobSpec, status: &JobStatus) -> Wo
         found.findings.extend(failed_indexes(c, status));
         return found;
     }
-    let active: Vec<&Arc<Pod>> = pods.iter().filter(|p| is_active(p)).copied().collect();
+    let active: Vec<&Arc<Pod>> = pods.iter().filter(|p| p.is_active()).copied().collect();
     let wanted = wanted(spec, status, active.len());
     let mut found = WorkloadStatus::having(&pods, wanted);
     let ending: Vec<&Arc<Pod>> = pods.iter().filter(|p| p.is_terminating() && !p.is_finished()).copied().collect();

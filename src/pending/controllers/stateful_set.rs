@@ -1,6 +1,6 @@
 //! StatefulSets. Mirrors `updateStatefulSet` of `pkg/controller/statefulset/stateful_set_control.go`.
 
-use super::controller::{Controller, WorkloadStatus, is_active};
+use super::controller::{Controller, WorkloadStatus};
 use crate::finding::{Code, Finding, Ref};
 use crate::snapshot::age::{age, duration_words};
 use crate::snapshot::pod::Pod;
@@ -19,7 +19,7 @@ pub(super) fn sync(c: &Controller<'_>, spec: &StatefulSetSpec, status: &Stateful
     let mut found = WorkloadStatus::having(&by_ordinal.values().copied().collect::<Vec<_>>(), c.replicas());
     found.missing = c.replicas().saturating_sub(found.current);
     // The first place without a pod that stays: only that one is looked at under OrderedReady.
-    let vacant = (start..end).find(|o| by_ordinal.get(o).is_none_or(|p| !is_active(p)));
+    let vacant = (start..end).find(|o| by_ordinal.get(o).is_none_or(|p| !p.is_active()));
     let Some(first) = vacant else { return found };
     let before = by_ordinal.range(start..first).map(|(_, p)| *p);
     let minimum = i64::from(spec.min_ready_seconds.unwrap_or(0));
@@ -94,7 +94,7 @@ fn waits(c: &Controller<'_>, ordinal: i64, (pod, why): (&Arc<Pod>, String)) -> F
         )
     };
     let mut finding = c.finding(Code::Ordered, message).about([Ref::pod(pod)]);
-    if !is_active(pod) && pod.meta.deletion_timestamp.is_some_and(|t| t < c.snapshot.now) {
+    if !pod.is_active() && pod.meta.deletion_timestamp.is_some_and(|t| t < c.snapshot.now) {
         finding.remedies.push(c.force_delete(pod));
     }
     finding

@@ -48,7 +48,7 @@ fn old_pods(f: &Facts<'_>, owner: &Arc<Workload>) -> Option<Vec<Arc<Pod>>> {
     }
     let mine = f.pod().meta.controller.as_ref()?;
     let other = |p: &Arc<Pod>| p.meta.controller.as_ref().is_some_and(|o| o.uid != mine.uid || o.name != mine.name);
-    let running = |p: &Arc<Pod>| p.node.is_some() && !p.is_finished() && !p.is_terminating();
+    let running = |p: &Arc<Pod>| p.node.is_some() && p.is_active();
     let old: Vec<Arc<Pod>> = pods_of(owner, f.snapshot()).into_iter().filter(|p| other(p) && running(p)).collect();
     (!old.is_empty()).then_some(old)
 }
