@@ -5,10 +5,10 @@ pub mod junit;
 pub mod sarif;
 
 use super::Screen;
-use super::digest::count;
 use super::style::{Tone, paint, safe};
 use super::table::wrap;
 use crate::finding::{Finding, Severity};
+use crate::lists::count;
 use crate::report::check::{ChangeReport, CheckItem, CheckReport};
 use std::collections::BTreeSet;
 
