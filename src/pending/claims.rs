@@ -110,7 +110,7 @@ fn devices(pod: &Pod, cx: &Context<'_>) -> Vec<Finding> {
             let message = format!("device claim {name} does not exist in namespace {ns}: somebody has to create it");
             return Some(Finding::new(Code::ResourceClaim, message).about([object(&name)]));
         };
-        if claim.status.as_ref().is_some_and(|s| s.allocation.is_some()) {
+        if claim.is_allocated() {
             return None;
         }
         let message = format!(

@@ -20,7 +20,7 @@ impl Devices {
         let inventory = Inventory::new(snapshot);
         let mut taken = Taken::default();
         for claim in snapshot.resource_claims.iter() {
-            if let Some(allocation) = claim.status.as_ref().and_then(|s| s.allocation.as_ref()) {
+            if let Some(allocation) = claim.allocation() {
                 taken.add(allocation, &inventory);
             }
         }

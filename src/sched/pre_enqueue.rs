@@ -6,8 +6,7 @@
 //! Of a pod that is held the scheduler writes neither a condition nor an event. (The condition SchedulingGated is the API
 //! server's.)
 
-use super::filters::claims::is_for_pod;
-use super::filters::dynamic_resources::claim_name;
+use super::filters::dynamic_resources::{ClaimFault, claim_of};
 use crate::snapshot::pod::{Pod, ResourceClaimRef};
 use crate::snapshot::{Snapshot, Str};
 
@@ -31,19 +30,6 @@ pub enum Hold {
     },
 }
 
-/// What is wrong with a device claim.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClaimFault {
-    /// It was not made from its template yet.
-    NotMade,
-    /// There is no such claim.
-    Missing(String),
-    /// It is being deleted.
-    Terminating(String),
-    /// A claim of that name was not made for this pod.
-    NotForPod(String),
-}
-
 /// Everything that keeps the pod out of the queue; upstream stops at the first. Empty for a pod that is queued.
 pub fn holds(pod: &Pod, snapshot: &Snapshot) -> Vec<Hold> {
     let mut all = Vec::new();
@@ -51,24 +37,11 @@ pub fn holds(pod: &Pod, snapshot: &Snapshot) -> Vec<Hold> {
         all.push(Hold::Gates);
     }
     if snapshot.minor() >= 34 {
-        let faults = pod.spec.resource_claims.iter().filter_map(|r| Some((r, claim_fault(pod, r, snapshot)?)));
-        all.extend(faults.map(|(r, fault)| Hold::Claim(r.name.clone(), fault)));
+        let fault = |r: &ResourceClaimRef| Some(Hold::Claim(r.name.clone(), claim_of(pod, r, snapshot).err()?));
+        all.extend(pod.spec.resource_claims.iter().filter_map(fault));
     }
     all.extend(gang(pod, snapshot));
     all
-}
-
-/// Mirrors `foreachPodResourceClaim`.
-fn claim_fault(pod: &Pod, r: &ResourceClaimRef, snapshot: &Snapshot) -> Option<ClaimFault> {
-    let Ok(name) = claim_name(pod, r) else { return Some(ClaimFault::NotMade) };
-    let name = name?;
-    let Some(claim) = snapshot.resource_claims.named(pod.meta.ns(), &name) else {
-        return Some(ClaimFault::Missing(name));
-    };
-    if claim.meta.is_terminating() {
-        return Some(ClaimFault::Terminating(name));
-    }
-    (r.template.is_some() && !is_for_pod(&claim.meta, pod)).then_some(ClaimFault::NotForPod(name))
 }
 
 /// Mirrors `preEnqueueHierarchiesDisabled`: pods that are gated or running count, too.

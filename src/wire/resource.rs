@@ -271,6 +271,18 @@ wire! {
     }
 }
 
+impl ResourceClaim {
+    /// The devices that it has; `None` where it has none yet.
+    pub fn allocation(&self) -> Option<&AllocationResult> {
+        self.status.as_ref()?.allocation.as_ref()
+    }
+
+    /// Whether it has its devices.
+    pub fn is_allocated(&self) -> bool {
+        self.allocation().is_some()
+    }
+}
+
 /// `resource.DeviceDerivedAttribute`: new in 1.37, and known to no other description of the API that the tests have.
 #[derive(Clone, PartialEq, Eq, prost::Message, serde::Deserialize, serde::Serialize)]
 pub struct DeviceDerivedAttribute {

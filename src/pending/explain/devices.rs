@@ -5,14 +5,14 @@ use crate::pending::facts::{Facts, count, some};
 use crate::sched::Reason;
 use crate::sched::filters::devices::ids::Entry;
 use crate::sched::filters::devices::lacking::{Lack, Lacking};
+use crate::sched::filters::devices::taken;
+use crate::sched::filters::dynamic_resources::claims::{Claim, claims_of};
 use crate::sched::filters::dynamic_resources::{Unmet, claim_name, unmet};
 use crate::sched::node::NodeInfo;
 use crate::snapshot::Kind;
 use crate::snapshot::object::Object;
 use crate::wire::resource::{DeviceAttribute, ResourceClaim};
 use std::sync::Arc;
-
-type Claim = Arc<Object<ResourceClaim>>;
 
 /// Findings about device claims on the nodes that refuse for them.
 pub fn findings(f: &Facts<'_>) -> Vec<Finding> {
@@ -156,8 +156,7 @@ fn holders<'a>(f: &'a Facts<'_>, l: &Lacking) -> Vec<&'a Claim> {
     // Of devices that share counters others are in the way.
     let pools: Vec<_> = l.candidates.iter().filter_map(|e| inventory.pool_of(inventory.device(*e)?)).collect();
     let in_the_way = |c: &&Claim| {
-        let results = c.status.iter().filter_map(|s| s.allocation.as_ref()?.devices.as_ref()).flat_map(|d| &d.results);
-        results.filter(|r| !r.admin_access).any(|r| match l.lack {
+        c.allocation().into_iter().flat_map(taken::results).any(|r| match l.lack {
             Lack::Counter(..) => pools.iter().any(|p| p.driver == r.driver && p.name == r.pool),
             _ => inventory.id_of(&r.driver, &r.pool, &r.device).is_some_and(|id| ids.contains(&id)),
         })
@@ -173,14 +172,10 @@ fn holder(claim: &Object<ResourceClaim>) -> String {
 
 /// An allocated claim's devices are elsewhere.
 fn not_on_node(f: &Facts<'_>, nodes: &[&Arc<NodeInfo>]) -> Finding {
-    let pod = f.pod();
-    let names = pod.spec.resource_claims.iter().filter_map(|r| claim_name(pod, r).ok().flatten());
-    let claims: Vec<&Claim> = names
-        .filter_map(|n| f.snapshot().resource_claims.named(pod.meta.ns(), &n))
-        .filter(|c| is_allocated(c))
-        .collect();
+    let claims = claims_of(f.pod(), f.snapshot()).unwrap_or_default();
+    let claims: Vec<&Claim> = claims.into_iter().filter(|c| c.is_allocated()).collect();
     let held: Vec<String> = claims.iter().map(|c| holder(c)).collect();
-    let devices = claims.iter().flat_map(|c| c.status.iter().filter_map(|s| s.allocation.as_ref()?.devices.as_ref()));
+    let devices = claims.iter().filter_map(|c| c.allocation()?.devices.as_ref());
     let devices: Vec<String> = devices.flat_map(|d| &d.results).map(|r| format!("{}/{}", r.pool, r.device)).collect();
     let message = format!(
         "claim {} is allocated already, and its devices ({}) cannot be used on {}",
@@ -189,8 +184,4 @@ fn not_on_node(f: &Facts<'_>, nodes: &[&Arc<NodeInfo>]) -> Finding {
         count(nodes.len(), "node")
     );
     Finding::new(Code::ResourceClaim, message).about(own(f))
-}
-
-fn is_allocated(claim: &Claim) -> bool {
-    claim.status.as_ref().is_some_and(|s| s.allocation.is_some())
 }

@@ -10,7 +10,7 @@ const TIMEOUT: SignedDuration = SignedDuration::from_secs(600);
 
 /// Whether binding the devices of a claim has failed, or takes too long: the claim is then of no use on any node.
 pub fn is_lost(claim: &Object<ResourceClaim>, now: Timestamp) -> bool {
-    let Some(allocation) = claim.status.as_ref().and_then(|s| s.allocation.as_ref()) else { return false };
+    let Some(allocation) = claim.allocation() else { return false };
     let results = || allocation.devices.iter().flat_map(|d| &d.results);
     let mut ready = true;
     for result in results().filter(|r| !r.binding_conditions.is_empty()) {

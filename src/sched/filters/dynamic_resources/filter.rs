@@ -56,12 +56,13 @@ fn made_ready<'a>(incoming: &Incoming<'a>) -> Result<DynamicResources<'a>, Refus
         return Err(Refusal::Pod(Reason::NotJudged(format!("{} could not be read", kind.resource()).into())));
     }
     // Without its claims a pod is not put into the queue.
+    let pod = incoming.pod();
     let claims =
-        claims_of(incoming.pod(), snapshot).map_err(|words| Refusal::Pod(Reason::NotEnqueued(words.into())))?;
+        claims_of(pod, snapshot).map_err(|fault| Refusal::Pod(Reason::NotEnqueued(fault.words(pod).into())))?;
     let features = Features::of(incoming.state.minor());
     let extended = if features.extended { extended::asked(incoming) } else { Vec::new() };
-    let made_before = !extended.is_empty() && extended::made_before(incoming.pod(), snapshot).is_some();
-    let to_allocate = || claims.iter().filter(|c| !is_allocated(c));
+    let made_before = !extended.is_empty() && extended::made_before(pod, snapshot).is_some();
+    let to_allocate = || claims.iter().copied().filter(|c| !c.is_allocated());
     if let Some(reason) = to_allocate().flat_map(requests).find_map(|r| without_class(r, snapshot)) {
         return Err(Refusal::Pod(reason));
     }
@@ -74,7 +75,12 @@ fn made_ready<'a>(incoming: &Incoming<'a>) -> Result<DynamicResources<'a>, Refus
     Ok(DynamicResources {
         devices,
         incoming: incoming.clone(),
-        allocated: claims.iter().filter(|c| is_allocated(c)).map(|c| Allocated::of(c, incoming, features)).collect(),
+        allocated: claims
+            .iter()
+            .copied()
+            .filter(|c| c.is_allocated())
+            .map(|c| Allocated::of(c, incoming, features))
+            .collect(),
         wanted,
         extended,
         made_before,
@@ -87,10 +93,6 @@ fn made_ready<'a>(incoming: &Incoming<'a>) -> Result<DynamicResources<'a>, Refus
 fn unread(snapshot: &Snapshot) -> Option<Kind> {
     let kinds = [Kind::ResourceClaim, Kind::ResourceSlice, Kind::DeviceClass];
     kinds.into_iter().find(|k| snapshot.coverage.hides(*k))
-}
-
-fn is_allocated(claim: &Claim) -> bool {
-    claim.status.as_ref().is_some_and(|s| s.allocation.is_some())
 }
 
 fn requests(claim: &Claim) -> impl Iterator<Item = &wire::DeviceRequest> {
@@ -152,7 +154,7 @@ struct Allocated {
 
 impl Allocated {
     fn of(claim: &Claim, incoming: &Incoming<'_>, features: Features) -> Self {
-        let allocation = claim.status.as_ref().and_then(|s| s.allocation.as_ref());
+        let allocation = claim.allocation();
         let place = allocation.and_then(|a| a.node_selector.as_ref());
         let results = allocation.and_then(|a| a.devices.as_ref()).map(|d| &*d.results).unwrap_or_default();
         Self {
@@ -299,13 +301,13 @@ pub fn frees(incoming: &Incoming<'_>, diagnosis: &Diagnosis) -> Option<&'static 
     let unreached = |(_, status): &&(NodeId, Status)| status.reasons.contains(&Reason::ClaimNotOnNode);
     let refusing = || diagnosis.failures.iter().filter(unreached).filter_map(|(id, _)| incoming.state.node(*id));
     let own = incoming.pod().meta.uid.as_deref();
-    let frees = |claim: Claim| {
+    let frees = |claim: &Claim| {
         let free = claim.status.as_ref().is_some_and(|s| match &s.reserved_for[..] {
             [] => true,
             [one] => own == Some(&*one.uid),
             _ => false,
         });
-        let allocated = is_allocated(&claim).then(|| Allocated::of(&claim, incoming, features));
+        let allocated = claim.is_allocated().then(|| Allocated::of(claim, incoming, features));
         free && allocated.is_some_and(|a| refusing().any(|node| a.is_unavailable(node)))
     };
     if claims_of(incoming.pod(), incoming.snapshot()).into_iter().flatten().any(frees) {

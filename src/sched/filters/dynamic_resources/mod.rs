@@ -7,7 +7,7 @@ pub mod claims;
 pub mod extended;
 mod filter;
 
-pub use claims::claim_name;
+pub use claims::{ClaimFault, claim_name, claim_of};
 pub use filter::{Unmet, frees, has_claims, prepare, unmet};
 
 #[cfg(test)]
