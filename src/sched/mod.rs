@@ -17,6 +17,7 @@ pub(crate) mod devices;
 pub(crate) mod diagnosis;
 pub(crate) mod domains;
 pub(crate) mod filters;
+pub(crate) mod gang;
 pub(crate) mod kin;
 pub(crate) mod message;
 pub(crate) mod node;

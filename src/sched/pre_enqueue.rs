@@ -7,6 +7,7 @@
 //! server's.)
 
 use super::filters::dynamic_resources::{ClaimFault, claim_of};
+use super::gang::Gang;
 use crate::snapshot::pod::{Pod, ResourceClaimRef};
 use crate::snapshot::{Snapshot, Str};
 
@@ -47,14 +48,12 @@ pub fn holds(pod: &Pod, snapshot: &Snapshot) -> Vec<Hold> {
 /// Mirrors `preEnqueueHierarchiesDisabled`: pods that are gated or running count, too.
 fn gang(pod: &Pod, snapshot: &Snapshot) -> Option<Hold> {
     let group = pod.spec.pod_group.as_ref()?;
-    let Some(found) = snapshot.pod_groups.named(pod.meta.ns(), group) else {
+    if snapshot.pod_groups.named(pod.meta.ns(), group).is_none() {
         return Some(Hold::NoPodGroup(group.clone()));
-    };
-    let wanted = found.spec.scheduling_policy.gang.as_ref()?.min_count;
-    let pods = snapshot.pods.in_namespace(pod.meta.ns()).iter();
-    let there = pods.filter(|p| p.spec.pod_group.as_ref() == Some(group) && !p.is_finished()).count();
-    let there = i64::try_from(there).unwrap_or(i64::MAX);
-    (there < wanted).then(|| Hold::Gang { group: group.clone(), wanted, there })
+    }
+    let gang = Gang::of(pod, snapshot)?;
+    let there = i64::try_from(gang.pods(snapshot).count()).unwrap_or(i64::MAX);
+    (there < gang.wanted).then_some(Hold::Gang { group: gang.group, wanted: gang.wanted, there })
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod shortfall;
 use super::recorded::DEFAULT_SCHEDULER;
 use super::scheduler_error;
 use crate::sched::cycle::Cycle;
+use crate::sched::gang::Gang;
 use crate::sched::kin::Kin;
 use crate::sched::node::PodInfo;
 use crate::sched::preempt::{TERMINATING, terminating_by_preemption};
@@ -167,7 +168,7 @@ impl Play {
     /// Gives every waiting pod its turn, and leaves those that get no node. Whether pods were evicted that were not
     /// before.
     fn round(&mut self, waiting: &mut Vec<Arc<Pod>>) -> bool {
-        let mut tried: HashSet<Key> = HashSet::new();
+        let mut tried: HashSet<Gang> = HashSet::new();
         let all = std::mem::take(waiting);
         let mut left = Vec::new();
         for (at, pod) in all.iter().enumerate() {
@@ -175,8 +176,8 @@ impl Play {
                 continue;
             }
             let mut after = None;
-            if let Some(gang) = gang(pod, self.state.snapshot()) {
-                if tried.insert((pod.meta.namespace.clone(), gang.name.clone())) {
+            if let Some(gang) = Gang::of(pod, self.state.snapshot()) {
+                if tried.insert(gang.clone()) {
                     self.together(&gang, all.get(at..).unwrap_or_default());
                 }
             } else {
@@ -277,12 +278,10 @@ impl Play {
 
     /// The turn of a gang: its waiting pods get nodes together, or none of them does.
     fn together(&mut self, gang: &Gang, queue: &[Arc<Pod>]) {
-        let Some(ns) = queue.first().map(|p| p.meta.ns().to_owned()) else { return };
-        let member = |p: &Pod| p.meta.ns() == ns && p.spec.pod_group.as_ref() == Some(&gang.name);
-        let bound = self.state.snapshot().pods.in_namespace(&ns).iter().filter(|p| member(p) && p.node.is_some());
-        let mut there = i64::try_from(bound.filter(|p| !p.is_finished()).count()).unwrap_or(i64::MAX);
+        let bound = gang.pods(self.state.snapshot()).filter(|p| p.node.is_some());
+        let mut there = i64::try_from(bound.count()).unwrap_or(i64::MAX);
         let mut trial = self.clone();
-        for pod in queue.iter().filter(|p| member(p)) {
+        for pod in queue.iter().filter(|p| gang.has(p)) {
             trial.turn(pod);
             there = there.saturating_add(i64::from(trial.turns.contains_key(&key(pod))));
         }
@@ -290,20 +289,6 @@ impl Play {
             *self = trial;
         }
     }
-}
-
-/// Pods that are scheduled together or not at all.
-struct Gang {
-    name: Str,
-    wanted: i64,
-}
-
-/// The gang of a pod.
-fn gang(pod: &Pod, snapshot: &Snapshot) -> Option<Gang> {
-    let name = pod.spec.pod_group.clone()?;
-    let group = snapshot.pod_groups.named(pod.meta.ns(), &name)?;
-    let wanted = group.spec.scheduling_policy.gang.as_ref()?.min_count;
-    Some(Gang { name, wanted })
 }
 
 #[cfg(test)]
@@ -345,7 +330,7 @@ mod tests {
             object("scheduling.k8s.io/v1beta1", "PodGroup", "a/g")
                 .spec(json!({"schedulingPolicy": {"gang": {"minCount": n}}}))
         };
-        let of_group = |p: Object| p.spec(json!({"schedulingGroup": {"podGroupName": "g"}}));
+        let of_gang = |name: &str| asks(name, "2", 10, "09:00").spec(json!({"schedulingGroup": {"podGroupName": "g"}}));
         for (title, objects, names, want) in [
             (
                 "the higher priority first",
@@ -407,26 +392,13 @@ mod tests {
             ),
             (
                 "a gang that has no room for all of it leaves the room to others",
-                vec![
-                    node("n1"),
-                    group(3),
-                    of_group(asks("g0", "2", 10, "09:00")),
-                    of_group(asks("g1", "2", 10, "09:00")),
-                    of_group(asks("g2", "2", 10, "09:00")),
-                    asks("alone", "2", 0, "10:00"),
-                ],
+                vec![node("n1"), group(3), of_gang("g0"), of_gang("g1"), of_gang("g2"), asks("alone", "2", 0, "10:00")],
                 vec!["g0", "g1", "g2", "alone"],
                 vec!["-", "-", "-", "n1"],
             ),
             (
                 "a gang with room",
-                vec![
-                    node("n1"),
-                    group(2),
-                    of_group(asks("g0", "2", 10, "09:00")),
-                    of_group(asks("g1", "2", 10, "09:00")),
-                    asks("alone", "2", 0, "08:00"),
-                ],
+                vec![node("n1"), group(2), of_gang("g0"), of_gang("g1"), asks("alone", "2", 0, "08:00")],
                 vec!["g0", "g1", "alone"],
                 vec!["n1", "n1", "-"],
             ),
