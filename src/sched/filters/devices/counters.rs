@@ -21,7 +21,7 @@ pub struct Ledger {
 /// Up to 1.36 pools of one name share what is reckoned, of whatever driver.
 fn key(pool: &Pool, inventory: &Inventory) -> String {
     let Some(info) = inventory.pool(pool.id) else { return String::new() };
-    if inventory.features.minor >= 37 { format!("{}/{}", info.driver, info.name) } else { info.name.clone() }
+    if inventory.features.minor >= 37 { info.path() } else { info.name.clone() }
 }
 
 /// What is left of a pool's counters beside the devices that claims have; below nothing where they have too much.

@@ -114,6 +114,13 @@ pub struct PoolInfo {
     pub doubt: Option<&'static str>,
 }
 
+impl PoolInfo {
+    /// `driver/pool`.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.driver, self.name)
+    }
+}
+
 /// What an expression says of a device.
 pub type Match = Result<bool, Error>;
 
@@ -264,6 +271,13 @@ impl Inventory {
         self.ids.get(&(driver.to_owned(), pool.to_owned(), device.to_owned())).copied()
     }
 
+    /// Whether a node reaches a device of a slice that it reaches. In a slice whose devices have their own places, a device
+    /// without one is nowhere.
+    pub fn reaches(&self, node: &Node, device: &Device) -> bool {
+        let per_device = self.slice(device.slice).is_some_and(|s| s.per_device);
+        !per_device || device.place.as_ref().is_some_and(|p| p.reaches(node))
+    }
+
     /// The pool of a device.
     pub fn pool_of(&self, device: &Device) -> Option<&PoolInfo> {
         self.pool(self.slice(device.slice)?.pool)
@@ -271,7 +285,7 @@ impl Inventory {
 
     /// `driver/pool/device`.
     pub fn path(&self, device: &Device) -> String {
-        let pool = self.pool_of(device).map(|p| format!("{}/{}", p.driver, p.name)).unwrap_or_default();
+        let pool = self.pool_of(device).map(PoolInfo::path).unwrap_or_default();
         format!("{pool}/{}", self.published(device).map_or("", |d| &d.name))
     }
 

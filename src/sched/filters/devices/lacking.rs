@@ -4,7 +4,7 @@
 use super::capacity::{self, Amounts};
 use super::counters;
 use super::ids::Entry;
-use super::inventory::{Device, Inventory};
+use super::inventory::{Device, Inventory, PoolInfo};
 use super::pool::Pool;
 use super::request::{Request, Selector, Wanted};
 use super::taken::Taken;
@@ -82,13 +82,7 @@ fn of_wanted(
     pools: &[Arc<Pool>],
     wanted: &Wanted,
 ) -> Option<Lacking> {
-    let in_reach = |(entry, _): &(Entry, &Pool)| {
-        let device = inventory.device(*entry);
-        device.is_some_and(|d| {
-            d.place.as_ref().is_none_or(|p| p.reaches(node))
-                && (d.place.is_some() || inventory.slice(d.slice).is_some_and(|s| !s.per_device))
-        })
-    };
+    let in_reach = |(entry, _): &(Entry, &Pool)| inventory.device(*entry).is_some_and(|d| inventory.reaches(node, d));
     let usable = pools.iter().filter(|p| !p.incomplete && !p.invalid);
     let reached: Vec<(Entry, &Pool)> =
         usable.flat_map(|p| p.devices.iter().map(move |d| (*d, &**p))).filter(in_reach).collect();
@@ -100,7 +94,7 @@ fn of_wanted(
     if reached.len() < need
         && let Some(pool) = pools.iter().find(|p| p.incomplete || p.invalid)
     {
-        let name = inventory.pool(pool.id).map(|p| format!("{}/{}", p.driver, p.name)).unwrap_or_default();
+        let name = inventory.pool(pool.id).map(PoolInfo::path).unwrap_or_default();
         return short(Lack::Pool(name), &[], &reached);
     }
     if reached.len() < need {
@@ -117,16 +111,15 @@ fn of_wanted(
         left = after;
     }
     let device = |e: &Entry| inventory.device(*e);
-    let tolerated =
-        |(e, _): &(Entry, &Pool)| !inventory.features.taints || device(e).is_some_and(|d| wanted.tolerates(&d.taints));
+    let tolerated = |(e, _): &(Entry, &Pool)| {
+        !inventory.features.taints || device(e).is_some_and(|d| wanted.untolerated(&d.taints).is_none())
+    };
     let after: Vec<_> = left.iter().filter(|d| tolerated(d)).copied().collect();
     // Of all devices each must do.
     let all = |n: usize, of: usize| if wanted.count.is_some() { n >= need } else { n == of };
     if !all(after.len(), left.len()) {
         let tainted = left.iter().find(|d| !tolerated(d)).and_then(|(e, _)| device(e));
-        let hard = |t: &&wire::DeviceTaint| matches!(&*t.effect, "NoSchedule" | "NoExecute");
-        let taint =
-            tainted.and_then(|d| d.taints.iter().find(|t| hard(t) && !wanted.tolerates(std::slice::from_ref(*t))));
+        let taint = tainted.and_then(|d| wanted.untolerated(&d.taints));
         return short(Lack::Toleration(taint.cloned().unwrap_or_default()), &left, &after);
     }
     left = after;

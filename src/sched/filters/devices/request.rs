@@ -61,6 +61,13 @@ pub struct Selector {
     pub at: usize,
 }
 
+impl Request {
+    /// The name of an alternative within the request; empty where the request is no list of them.
+    pub fn sub_name<'a>(&self, wanted: &'a Wanted) -> &'a str {
+        if self.prioritised { &wanted.name } else { "" }
+    }
+}
+
 impl Claim {
     /// What a claim asks for, its expressions known to the inventory. The error is upstream's words, or says what of it
     /// is not evaluated.
@@ -179,10 +186,10 @@ impl<'a> Parts<'a> {
 }
 
 impl Wanted {
-    /// Whether the taints of a device are borne. Mirrors `taintPreventsAllocation`.
-    pub fn tolerates(&self, taints: &[wire::DeviceTaint]) -> bool {
-        let hard = taints.iter().filter(|t| matches!(&*t.effect, "NoSchedule" | "NoExecute"));
-        hard.into_iter().all(|taint| self.tolerations.iter().any(|t| tolerates_taint(t, taint)))
+    /// The first taint of a device that keeps it from being allocated. Mirrors `taintPreventsAllocation`.
+    pub fn untolerated<'t>(&self, taints: &'t [wire::DeviceTaint]) -> Option<&'t wire::DeviceTaint> {
+        let mut hard = taints.iter().filter(|t| matches!(&*t.effect, "NoSchedule" | "NoExecute"));
+        hard.find(|taint| !self.tolerations.iter().any(|t| tolerates_taint(t, taint)))
     }
 }
 

@@ -6,7 +6,7 @@ use super::capacity::{self, Amounts};
 use super::constraint::Constraint;
 use super::counters::Ledger;
 use super::ids::{DeviceId, Entry};
-use super::inventory::{Device, Inventory};
+use super::inventory::{Device, Inventory, PoolInfo};
 use super::pool::Pool;
 use super::request::{Claim, Selector, Wanted};
 use super::taken::Taken;
@@ -197,8 +197,7 @@ impl<'a> Search<'a> {
         for (pool_at, pool) in pools.iter().enumerate() {
             if pool.incomplete || pool.invalid {
                 let state = if pool.incomplete { "being updated" } else { "invalid" };
-                let info = self.inventory.pool(pool.id);
-                let path = info.map(|p| format!("{}/{}", p.driver, p.name)).unwrap_or_default();
+                let path = self.inventory.pool(pool.id).map(PoolInfo::path).unwrap_or_default();
                 return Err(Halt::Fatal(format!(
                     "claim {}, request {}: asks for all devices, but resource pool {path} is currently {state}",
                     claim.path, wanted.name
@@ -269,11 +268,7 @@ impl<'a> Search<'a> {
                 Err(e) => return Err(self.failed(s, &e, claim, wanted, device)),
             }
         }
-        // In a slice whose devices have their own places, a device without one is nowhere.
-        let per_device = inventory.slice(device.slice).is_some_and(|s| s.per_device);
-        if selectable && per_device {
-            selectable = device.place.as_ref().is_some_and(|p| p.reaches(self.node));
-        }
+        selectable = selectable && inventory.reaches(self.node, device);
         self.matching.insert(key, selectable);
         Ok(selectable)
     }
@@ -387,8 +382,7 @@ impl<'a> Search<'a> {
     fn is_candidate(&mut self, at: At, claim: &Claim, entry: Entry) -> Step {
         let Some(device) = self.inventory.device(entry) else { return Ok(false) };
         let Some(wanted) = self.known(at).map(|k| k.wanted) else { return Ok(false) };
-        let own = self.allocating.get(&device.id).is_some_and(|claims| claims.contains(&at.claim));
-        if if wanted.admin { own } else { self.is_in_use(device.id) } {
+        if if wanted.admin { self.is_chosen(at, device.id) } else { self.is_in_use(device.id) } {
             return Ok(false);
         }
         if !self.selectable(at, claim, wanted, entry, device)? {
@@ -398,6 +392,11 @@ impl<'a> Search<'a> {
             return Ok(true);
         }
         Ok(self.consumed(claim, wanted, device)?.is_some_and(|taken| self.has_room(&taken, device)))
+    }
+
+    /// Whether the claim has chosen the device already.
+    fn is_chosen(&self, at: At, device: DeviceId) -> bool {
+        self.allocating.get(&device).is_some_and(|claims| claims.contains(&at.claim))
     }
 
     fn is_in_use(&self, device: DeviceId) -> bool {
@@ -432,8 +431,8 @@ impl<'a> Search<'a> {
             return Ok(false);
         };
         let multiple = features.consumable && device.multiple;
-        let own = self.allocating.get(&device.id).is_some_and(|claims| claims.contains(&at.claim));
-        if (!multiple && wanted.admin && own) || (!wanted.admin && self.is_in_use(device.id)) {
+        if (!multiple && wanted.admin && self.is_chosen(at, device.id)) || (!wanted.admin && self.is_in_use(device.id))
+        {
             return Ok(false);
         }
         if !features.partitionable && !device.consumes.is_empty() {
@@ -446,12 +445,12 @@ impl<'a> Search<'a> {
             }
             undo.counters = true;
         }
-        if features.taints && !wanted.tolerates(&device.taints) {
+        if features.taints && wanted.untolerated(&device.taints).is_some() {
             return Ok(false);
         }
         let driver = inventory.pool(pool.id).map_or("", |p| &p.driver);
         let Some(published) = inventory.published(device) else { return Ok(false) };
-        let sub = if request.prioritised { &*wanted.name } else { "" };
+        let sub = request.sub_name(wanted);
         for constraint in self.constraints.get_mut(at.claim).into_iter().flatten() {
             if !constraint.add(&request.name, sub, driver, published).map_err(Halt::Unknown)? {
                 if must {
@@ -516,8 +515,7 @@ impl<'a> Search<'a> {
         }
         let request = self.claims.get(at.claim).and_then(|c| c.requests.get(at.request));
         if let Some(request) = request {
-            let wanted = request.alternatives.get(at.sub);
-            let sub = wanted.filter(|_| request.prioritised).map_or("", |w| &w.name);
+            let sub = request.alternatives.get(at.sub).map_or("", |wanted| request.sub_name(wanted));
             let constraints = self.constraints.get_mut(at.claim).into_iter().flatten();
             let constraints: Vec<_> = constraints.take(undo.constraints).collect();
             constraints.into_iter().rev().for_each(|c| c.remove(&request.name, sub));
@@ -534,6 +532,7 @@ impl<'a> Search<'a> {
 mod tests {
     use super::super::request::Refused;
     use super::*;
+    use crate::sched::devices::Devices;
     use crate::sched::testing::cluster_of;
     use crate::wire::resource::ResourceClaim;
     use serde_json::{Value, json};
@@ -542,13 +541,7 @@ mod tests {
         let lists = ["Slices", "Classes", "Taken", "Nodes"];
         let objects: Vec<Value> = lists.iter().flat_map(|l| row[l].as_array().cloned().unwrap_or_default()).collect();
         let snapshot = cluster_of(&objects, version);
-        let inventory = Inventory::new(&snapshot);
-        let mut taken = Taken::default();
-        for claim in snapshot.resource_claims.iter() {
-            if let Some(a) = claim.status.as_ref().and_then(|s| s.allocation.as_ref()) {
-                taken.add(a, &inventory);
-            }
-        }
+        let Devices { inventory, taken } = Devices::new(&snapshot);
         let claims: Vec<ResourceClaim> = serde_json::from_value(row["Claims"].clone()).unwrap();
         let read = |c: &ResourceClaim| {
             let meta = c.metadata.clone().unwrap();

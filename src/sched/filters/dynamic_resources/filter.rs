@@ -16,6 +16,7 @@ use crate::snapshot::intern::Interner;
 use crate::snapshot::selector::NodeSelector;
 use crate::snapshot::{Kind, Snapshot};
 use crate::wire::resource as wire;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -187,9 +188,9 @@ struct DynamicResources<'a> {
 
 impl DynamicResources<'_> {
     /// What is to be allocated on a node, or what speaks against the node before that.
-    fn wanted_on(&self, node: &NodeInfo) -> Result<Vec<request::Claim>, Reason> {
+    fn wanted_on(&self, node: &NodeInfo) -> Result<Cow<'_, [request::Claim]>, Reason> {
         if self.extended.is_empty() {
-            return Ok(self.wanted.clone());
+            return Ok(Cow::Borrowed(&self.wanted));
         }
         if self.made_before {
             return Err(Reason::Words("cannot schedule extended resource claim".into()));
@@ -205,17 +206,14 @@ impl DynamicResources<'_> {
                 None => {}
             }
         }
-        let mut wanted = self.wanted.clone();
-        if !by_devices.is_empty() {
-            let pod = self.incoming.pod();
-            let claim = extended::claim(pod, &by_devices);
-            let path = format!("{}/{}", pod.meta.ns(), extended::CLAIM);
-            wanted.push(
-                request::Claim::read(path, &claim, &self.devices.inventory, self.incoming.snapshot())
-                    .map_err(reason_of)?,
-            );
+        if by_devices.is_empty() {
+            return Ok(Cow::Borrowed(&self.wanted));
         }
-        Ok(wanted)
+        let pod = self.incoming.pod();
+        let claim = extended::claim(pod, &by_devices);
+        let path = format!("{}/{}", pod.meta.ns(), extended::CLAIM);
+        let claim = request::Claim::read(path, &claim, &self.devices.inventory, self.incoming.snapshot());
+        Ok(self.wanted.iter().cloned().chain([claim.map_err(reason_of)?]).collect())
     }
 
     /// Mirrors `Filter`.
