@@ -3,7 +3,7 @@
 use crate::finding::{Code, Finding, Ref};
 use crate::pending::facts::{Facts, count, some};
 use crate::sched::Reason;
-use crate::sched::filters::devices::ids::Entry;
+use crate::sched::filters::devices::ids::{DeviceId, Entry};
 use crate::sched::filters::devices::lacking::{Lack, Lacking};
 use crate::sched::filters::devices::taken;
 use crate::sched::filters::dynamic_resources::claims::{Claim, claims_of};
@@ -12,6 +12,7 @@ use crate::sched::node::NodeInfo;
 use crate::snapshot::Kind;
 use crate::snapshot::object::Object;
 use crate::wire::resource::{DeviceAttribute, ResourceClaim};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Findings about device claims on the nodes that refuse for them.
@@ -152,12 +153,13 @@ fn holders<'a>(f: &'a Facts<'_>, l: &Lacking) -> Vec<&'a Claim> {
         return Vec::new();
     }
     let inventory = &f.state.devices().inventory;
-    let ids: Vec<_> = l.candidates.iter().filter_map(|e| Some(inventory.device(*e)?.id)).collect();
+    let ids: HashSet<DeviceId> = l.candidates.iter().filter_map(|e| Some(inventory.device(*e)?.id)).collect();
     // Of devices that share counters others are in the way.
-    let pools: Vec<_> = l.candidates.iter().filter_map(|e| inventory.pool_of(inventory.device(*e)?)).collect();
+    let pools = l.candidates.iter().filter_map(|e| inventory.pool_of(inventory.device(*e)?));
+    let pools: HashSet<(&str, &str)> = pools.map(|p| (&*p.driver, &*p.name)).collect();
     let in_the_way = |c: &&Claim| {
         c.allocation().into_iter().flat_map(taken::results).any(|r| match l.lack {
-            Lack::Counter(..) => pools.iter().any(|p| p.driver == r.driver && p.name == r.pool),
+            Lack::Counter(..) => pools.contains(&(&*r.driver, &*r.pool)),
             _ => inventory.id_of(&r.driver, &r.pool, &r.device).is_some_and(|id| ids.contains(&id)),
         })
     };

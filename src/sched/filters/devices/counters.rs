@@ -9,7 +9,7 @@ use crate::snapshot::quantity::Quantity;
 use std::collections::{BTreeMap, HashMap};
 
 /// Amounts by counter set and counter.
-type Sets = BTreeMap<String, BTreeMap<String, Quantity>>;
+pub type Sets = BTreeMap<String, BTreeMap<String, Quantity>>;
 
 /// What is left of counters, and what the devices chosen so far take of them.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ fn key(pool: &Pool, inventory: &Inventory) -> String {
 }
 
 /// What is left of a pool's counters beside the devices that claims have; below nothing where they have too much.
-pub fn available(pool: &Pool, inventory: &Inventory, taken: &Taken) -> BTreeMap<String, BTreeMap<String, Quantity>> {
+pub fn available(pool: &Pool, inventory: &Inventory, taken: &Taken) -> Sets {
     let amounts = |c: &Counters| c.iter().cloned().collect::<BTreeMap<_, _>>();
     let mut sets: Sets = pool.counters.iter().map(|(name, c)| (name.clone(), amounts(c))).collect();
     let all = pool.devices.iter().chain(&pool.elsewhere).filter_map(|d| inventory.device(*d));

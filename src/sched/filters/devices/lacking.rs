@@ -2,8 +2,8 @@
 //! people; the scheduler says no more than that it cannot allocate all claims.
 
 use super::capacity::{self, Amounts};
-use super::counters;
-use super::ids::Entry;
+use super::counters::{self, Sets};
+use super::ids::{Entry, PoolId};
 use super::inventory::{Device, Inventory, PoolInfo};
 use super::pool::Pool;
 use super::request::{Request, Selector, Wanted};
@@ -11,6 +11,7 @@ use super::taken::Taken;
 use crate::snapshot::node::Node;
 use crate::snapshot::quantity::Quantity;
 use crate::wire::resource as wire;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The first thing that too few devices have. In the order of the tests: a later one is nearer to a fit.
@@ -137,11 +138,15 @@ fn of_wanted(
         left = after;
     }
     let free: Vec<_> = left.iter().filter(|(e, _)| device(e).is_some_and(|d| !in_use(d))).copied().collect();
-    let counted = |(e, pool): &(Entry, &Pool)| device(e).and_then(|d| counter(d, pool, taken, inventory));
+    let mut left_in: BTreeMap<PoolId, Sets> = BTreeMap::new();
+    let mut counted = |(e, pool): &(Entry, &Pool)| {
+        let device = device(e).filter(|d| !d.consumes.is_empty())?;
+        counter(device, left_in.entry(pool.id).or_insert_with(|| counters::available(pool, inventory, taken)))
+    };
     let after: Vec<_> = free.iter().filter(|d| counted(d).is_none()).copied().collect();
     if !all(after.len(), left.len()) {
         if free.len() >= need
-            && let Some((set, name, takes, left_of)) = free.iter().find_map(counted)
+            && let Some((set, name, takes, left_of)) = free.iter().find_map(&mut counted)
         {
             return short(Lack::Counter(set, name, takes, left_of), &free, &after);
         }
@@ -175,16 +180,7 @@ fn shortage(
 }
 
 /// A counter of which too little is left for a device: the set, the counter, what it takes, what is left.
-fn counter(
-    device: &Device,
-    pool: &Pool,
-    taken: &Taken,
-    inventory: &Inventory,
-) -> Option<(String, String, Quantity, Quantity)> {
-    if device.consumes.is_empty() {
-        return None;
-    }
-    let available = counters::available(pool, inventory, taken);
+fn counter(device: &Device, available: &Sets) -> Option<(String, String, Quantity, Quantity)> {
     device.consumes.iter().find_map(|(set, counters)| {
         let left = available.get(set)?;
         counters.iter().find_map(|(name, takes)| {
