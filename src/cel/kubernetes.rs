@@ -1,7 +1,7 @@
 //! Kubernetes' own types: quantities and semantic versions. Mirrors `apiserver/pkg/cel/library/{quantity,semverlib}.go`.
 
 use super::error::{Error, Result};
-use super::operators::{no_overload, no_overload_of, unknown};
+use super::operators::{no_overload, no_overload_of, no_overload_on, unknown};
 use super::value::Value;
 use crate::snapshot::quantity::Quantity;
 use std::cmp::Ordering;
@@ -110,11 +110,7 @@ pub(super) fn member(name: &str, target: &Value, args: &[Value]) -> Result<Value
     let order = |o: Ordering| match name {
         "isGreaterThan" => Value::Bool(o.is_gt()),
         "isLessThan" => Value::Bool(o.is_lt()),
-        _ => Value::Int(match o {
-            Ordering::Less => -1,
-            Ordering::Equal => 0,
-            Ordering::Greater => 1,
-        }),
+        _ => Value::Int(o as i64),
     };
     match (name, target, args) {
         (
@@ -135,11 +131,7 @@ pub(super) fn member(name: &str, target: &Value, args: &[Value]) -> Result<Value
         ("asApproximateFloat", Value::Quantity { amount, .. }, []) => {
             Ok(Value::Double(amount.as_approximate_float64()))
         }
-        ("sign", Value::Quantity { amount, .. }, []) => Ok(Value::Int(match amount.cmp(&Quantity::ZERO) {
-            Ordering::Less => -1,
-            Ordering::Equal => 0,
-            Ordering::Greater => 1,
-        })),
+        ("sign", Value::Quantity { amount, .. }, []) => Ok(Value::Int(amount.cmp(&Quantity::ZERO) as i64)),
         ("add" | "sub", Value::Quantity { amount: a, .. }, [b @ (Value::Quantity { .. } | Value::Int(_))]) => {
             // Up to 1.36 that changes the quantity itself, so that what comes of it hangs on what came before.
             if a.is_decimal() {
@@ -152,7 +144,7 @@ pub(super) fn member(name: &str, target: &Value, args: &[Value]) -> Result<Value
             };
             Ok(Value::Quantity { amount: if name == "add" { *a + b } else { *a - b }, computed: true })
         }
-        _ if NAMES.contains(&name) => no_overload_of(name, &[target].into_iter().chain(args).collect::<Vec<_>>()),
+        _ if NAMES.contains(&name) => no_overload_on(name, target, args),
         _ => unknown(name),
     }
 }

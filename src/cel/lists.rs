@@ -1,7 +1,7 @@
 //! Functions of lists and sets. Mirrors `ext/{lists,sets}.go` and Kubernetes' `library/lists.go`.
 
 use super::error::{Error, Result, Steps};
-use super::operators::{self, no_overload, no_overload_of, unknown};
+use super::operators::{self, no_overload, no_overload_on, unknown};
 use super::value::Value;
 use cel::common::ast::operators as op;
 use std::cmp::Ordering;
@@ -19,8 +19,7 @@ pub(super) fn member(steps: &mut Steps<'_>, name: &str, target: &Value, args: &[
         if name == "sort" {
             return Err(Error::failed("no such overload: sort"));
         }
-        let all: Vec<&Value> = [target].into_iter().chain(args).collect();
-        return no_overload_of(name, &all);
+        return no_overload_on(name, target, args);
     };
     // Upstream picks these functions by the type of the elements.
     let kind = l.first().map_or("int", Value::type_name);

@@ -110,8 +110,8 @@ fn untyped<T>(operator: &str) -> Result<T> {
 /// `+`, `-`, `*`, `/`, `%`.
 pub(super) fn arithmetic(operator: &str, a: &Value, b: &Value) -> Result<Value> {
     match (a, b) {
-        (Value::Int(a), Value::Int(b)) => int(operator, *a, *b),
-        (Value::Uint(a), Value::Uint(b)) => uint(operator, *a, *b),
+        (Value::Int(a), Value::Int(b)) => whole(operator, *a, *b, INT, "integer overflow").map(Value::Int),
+        (Value::Uint(a), Value::Uint(b)) => whole(operator, *a, *b, UINT, "unsigned integer overflow").map(Value::Uint),
         (Value::Double(a), Value::Double(b)) => match operator {
             op::ADD => Ok(Value::Double(a + b)),
             op::SUBSTRACT => Ok(Value::Double(a - b)),
@@ -128,30 +128,33 @@ pub(super) fn arithmetic(operator: &str, a: &Value, b: &Value) -> Result<Value> 
     }
 }
 
-fn int(operator: &str, a: i64, b: i64) -> Result<Value> {
-    let result = match operator {
-        op::ADD => a.checked_add(b),
-        op::SUBSTRACT => a.checked_sub(b),
-        op::MULTIPLY => a.checked_mul(b),
-        op::DIVIDE if b == 0 => return Err(Error::failed("division by zero")),
-        op::MODULO if b == 0 => return Err(Error::failed("modulus by zero")),
-        op::DIVIDE => a.checked_div(b),
-        _ => a.checked_rem(b),
-    };
-    result.map(Value::Int).ok_or_else(|| Error::failed("integer overflow"))
-}
+/// What a type of whole numbers computes; `None` where the result is not of the type.
+type Checked<T> = fn(T, T) -> Option<T>;
 
-fn uint(operator: &str, a: u64, b: u64) -> Result<Value> {
+const INT: [Checked<i64>; 5] =
+    [i64::checked_add, i64::checked_sub, i64::checked_mul, i64::checked_div, i64::checked_rem];
+const UINT: [Checked<u64>; 5] =
+    [u64::checked_add, u64::checked_sub, u64::checked_mul, u64::checked_div, u64::checked_rem];
+
+/// Arithmetic of whole numbers of one type. `overflow`: upstream's words.
+fn whole<T: Default + PartialEq>(
+    operator: &str,
+    a: T,
+    b: T,
+    [add, subtract, multiply, divide, modulo]: [Checked<T>; 5],
+    overflow: &str,
+) -> Result<T> {
+    let by_zero = b == T::default();
     let result = match operator {
-        op::ADD => a.checked_add(b),
-        op::SUBSTRACT => a.checked_sub(b),
-        op::MULTIPLY => a.checked_mul(b),
-        op::DIVIDE if b == 0 => return Err(Error::failed("division by zero")),
-        op::MODULO if b == 0 => return Err(Error::failed("modulus by zero")),
-        op::DIVIDE => a.checked_div(b),
-        _ => a.checked_rem(b),
+        op::ADD => add(a, b),
+        op::SUBSTRACT => subtract(a, b),
+        op::MULTIPLY => multiply(a, b),
+        op::DIVIDE if by_zero => return Err(Error::failed("division by zero")),
+        op::MODULO if by_zero => return Err(Error::failed("modulus by zero")),
+        op::DIVIDE => divide(a, b),
+        _ => modulo(a, b),
     };
-    result.map(Value::Uint).ok_or_else(|| Error::failed("unsigned integer overflow"))
+    result.ok_or_else(|| Error::failed(overflow))
 }
 
 /// `-a`.
@@ -168,6 +171,11 @@ pub(super) fn negate(a: &Value) -> Result<Value> {
 pub(super) fn no_overload_of<T>(name: &str, values: &[&Value]) -> Result<T> {
     let types: Vec<&str> = values.iter().map(|v| v.type_name()).collect();
     Err(Error::failed(format!("no such overload: {name}({})", types.join(", "))))
+}
+
+/// The same of a function of a value.
+pub(super) fn no_overload_on<T>(name: &str, target: &Value, args: &[Value]) -> Result<T> {
+    no_overload_of(name, &[target].into_iter().chain(args).collect::<Vec<_>>())
 }
 
 /// A function that is not evaluated here.

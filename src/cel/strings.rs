@@ -2,7 +2,7 @@
 //! Positions count characters.
 
 use super::error::{Error, Result, Steps};
-use super::operators::{no_overload, no_overload_of, unknown};
+use super::operators::{no_overload, no_overload_of, no_overload_on, unknown};
 use super::value::Value;
 
 /// What strings have.
@@ -113,10 +113,7 @@ pub(super) fn member(steps: &mut Steps<'_>, name: &str, target: &Value, args: &[
         ("indexOf" | "lastIndexOf" | "split", Value::String(_), [Value::String(_), Value::Int(_)]) => {
             unknown(&format!("{name} with a number"))
         }
-        _ => {
-            let all: Vec<&Value> = [target].into_iter().chain(args).collect();
-            no_overload_of(name, &all)
-        }
+        _ => no_overload_on(name, target, args),
     }
 }
 
