@@ -26,7 +26,7 @@ pub fn waiting(f: &Facts<'_>) -> Vec<Finding> {
     let Some(node) = f.state.node_named(name) else { return Vec::new() };
     let victims = leaving(f, node);
     let now = f.snapshot().now;
-    let overdue = |p: &&&Arc<Pod>| p.meta.deletion_timestamp.is_some_and(|t| now > t + PATIENCE);
+    let overdue = |p: &&&Arc<Pod>| p.meta.deletion_timestamp.is_some_and(|t| now.duration_since(t) > PATIENCE);
     let stuck: Vec<&Arc<Pod>> = victims.iter().filter(|p| overdue(p) || !node.node.is_ready()).copied().collect();
     if stuck.is_empty() {
         let longest = victims.iter().filter_map(|p| p.meta.deletion_timestamp).max();

@@ -41,7 +41,8 @@ fn victim_counts(pod: &Pod, event: &Event, snapshot: &Snapshot) -> bool {
     let made = |name: &str| random(name) == Some(RANDOM);
     // Of several replacements each is told of the same victims: which replaces which is written nowhere.
     let gone = snapshot.pods.named(pod.meta.ns(), &event.name).is_none_or(|p| p.is_terminating() || p.is_finished());
-    let before = pod.meta.creation_timestamp.zip(event.last_seen).is_none_or(|(made, seen)| seen <= made + SLACK);
+    let before =
+        pod.meta.creation_timestamp.zip(event.last_seen).is_none_or(|(made, seen)| seen.duration_since(made) <= SLACK);
     made(&event.name) && made(&pod.meta.name) && gone && before
 }
 
@@ -126,6 +127,12 @@ mod tests {
                 vec![waits("nightly-9zqwm", "nightly"), event("nightly-other-4hd2k", uid)],
                 "nightly-9zqwm",
                 None,
+            ),
+            (
+                "made at the end of time",
+                vec![waits("nightly-9zqwm", "nightly").created("9999-12-30T22:00:00Z"), event("nightly-4hd2k", uid)],
+                "nightly-9zqwm",
+                Some("replaces nightly-4hd2k"),
             ),
             ("nothing was preempted", vec![waits("nightly-9zqwm", "nightly")], "nightly-9zqwm", None),
         ] {

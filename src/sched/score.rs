@@ -107,7 +107,7 @@ fn spread(state: &State, pod: &Pod, nodes: &[&Arc<NodeInfo>]) -> Vec<i64> {
         for (node, raw) in nodes.iter().zip(&mut raw) {
             let Some(value) = node.node.meta.labels.get(wish.key) else { continue };
             let count = if per_node { on(wish, node) } else { domains.get(value).copied().unwrap_or_default() };
-            *raw += count as f64 * weight + f64::from(wish.max_skew - 1);
+            *raw += count as f64 * weight + (f64::from(wish.max_skew) - 1.0);
         }
     }
     let raw: Vec<Option<i64>> = raw.iter().zip(&ignored).map(|(r, i)| (!i).then_some(r.round() as i64)).collect();

@@ -28,7 +28,7 @@ pub fn is_lost(claim: &Object<ResourceClaim>, now: Timestamp) -> bool {
         }
     }
     let since = allocation.allocation_timestamp.and_then(crate::wire::time::Time::timestamp);
-    let late = since.is_some_and(|t| t + TIMEOUT < now);
+    let late = since.is_some_and(|t| now.duration_since(t) > TIMEOUT);
     !ready && late && results().any(|r| !r.binding_conditions.is_empty())
 }
 
@@ -48,4 +48,26 @@ fn has_status(claim: &Object<ResourceClaim>, result: &DeviceRequestAllocationRes
 fn condition_of(claim: &Object<ResourceClaim>, result: &DeviceRequestAllocationResult, condition: &str) -> bool {
     let conditions = statuses(claim, result).take(1).flat_map(|d| &d.conditions);
     conditions.filter(|c| c.type_ == condition).any(|c| c.status == "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{cluster, object};
+    use serde_json::json;
+
+    #[test]
+    fn binding_is_late_after_ten_minutes() {
+        for (allocated, want) in
+            [("2026-01-01T11:49:59Z", true), ("2026-01-01T11:50:00Z", false), ("9999-12-30T22:00:00Z", false)]
+        {
+            let device =
+                json!({"request": "r", "driver": "d", "pool": "p", "device": "x", "bindingConditions": ["Attached"]});
+            let allocation = json!({"allocationTimestamp": allocated, "devices": {"results": [device]}});
+            let claim = object("resource.k8s.io/v1", "ResourceClaim", "a/c").status(json!({"allocation": allocation}));
+            let snapshot = cluster().add(claim).snapshot();
+            let claim = snapshot.resource_claims.named("a", "c").unwrap();
+            assert_eq!(is_lost(claim, "2026-01-01T12:00:00Z".parse().unwrap()), want, "{allocated}");
+        }
+    }
 }

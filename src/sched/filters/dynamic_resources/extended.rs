@@ -86,8 +86,8 @@ pub fn claim(pod: &Pod, resources: &BTreeMap<Str, Str>) -> wire::DeviceClaim {
         let lasting: Vec<i64> = containers.iter().map(|(c, short)| if *short { 0 } else { count(c) }).collect();
         let mut largest: Option<(usize, i64)> = None;
         for (at, (c, _)) in containers.iter().enumerate().filter(|(_, (_, short))| *short) {
-            let later: i64 = lasting.get(at..).unwrap_or_default().iter().sum();
-            let more = count(c) - later;
+            let later = lasting.get(at..).unwrap_or_default().iter().copied().fold(0, i64::saturating_add);
+            let more = count(c).saturating_sub(later);
             if more > 0 && largest.is_none_or(|(_, n)| n < more) {
                 largest = Some((at, more));
             }
@@ -110,4 +110,22 @@ pub fn claim(pod: &Pod, resources: &BTreeMap<Str, Str>) -> wire::DeviceClaim {
     }
     requests.sort_by(|a, b| a.name.cmp(&b.name));
     wire::DeviceClaim { requests, constraints: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{cluster, find, pod};
+    use serde_json::json;
+
+    #[test]
+    fn the_largest_numbers_add_up() {
+        let asks = |name: &str| json!({"name": name, "resources": {"requests": {"x.io/gpu": "5E"}}});
+        let spec = json!({"initContainers": [asks("i")], "containers": [asks("c"), asks("d")]});
+        let snapshot = cluster().add(pod("a/p").spec(spec)).snapshot();
+        let resources = BTreeMap::from([("x.io/gpu".into(), "gpu".into())]);
+        let claim = claim(&find(&snapshot, "a/p"), &resources);
+        let counts: Vec<_> = claim.requests.iter().map(|r| r.exactly.as_ref().unwrap().count).collect();
+        assert_eq!(counts, [Some(5_000_000_000_000_000_000); 2], "the init container uses what the others need");
+    }
 }
