@@ -1,5 +1,6 @@
 //! Why an expression has no value, and how far an evaluation goes.
 
+use super::value::Value;
 use std::fmt;
 
 /// Why an expression has no value.
@@ -47,6 +48,11 @@ pub(super) struct Steps<'a> {
 impl<'a> Steps<'a> {
     pub fn new(left: &'a mut u64) -> Self {
         Self { left, stumbled: None }
+    }
+
+    /// How many steps a look at all of a value takes; of one that takes more than are left, some number above that.
+    pub fn for_all_of(&self, value: &Value) -> u64 {
+        value.size(*self.left)
     }
 
     /// Takes steps, or gives up.

@@ -222,7 +222,13 @@ impl<'a> Run<'a> {
                 value => elements.push(value),
             }
         }
-        Ok(Value::list(elements))
+        self.made(Value::list(elements))
+    }
+
+    /// A value made of others: what stands in it many times counts as often.
+    fn made(&mut self, value: Value) -> Result<Value> {
+        self.steps.charge(self.steps.for_all_of(&value))?;
+        Ok(value)
     }
 
     fn map(&mut self, m: &'a MapExpr) -> Result<Value> {
@@ -243,7 +249,7 @@ impl<'a> Run<'a> {
                 value => map.entries.push((key, value)),
             }
         }
-        Ok(Value::Map(Arc::new(map)))
+        self.made(Value::Map(Arc::new(map)))
     }
 
     /// What a macro stands for: a loop with an accumulator. Mirrors `evalFold`.

@@ -16,7 +16,8 @@ pub(super) const TYPES: &[&str] =
 pub(super) fn global(steps: &mut Steps<'_>, name: &str, args: &[Value]) -> Result<Value> {
     match (name, args) {
         (op::EQUALS | op::NOT_EQUALS | op::IN, [a, b]) => {
-            steps.charge(a.size().min(b.size()) + if name == op::IN { b.size() } else { 0 })?;
+            let (size, other) = (steps.for_all_of(a), steps.for_all_of(b));
+            steps.charge(size.min(other) + if name == op::IN { other } else { 0 })?;
             if name == op::IN && matches!((a, b), (Value::Semver(_), Value::List(_))) {
                 steps.stumbled = Some("a version looked for in a list".to_owned());
             }
@@ -37,7 +38,7 @@ pub(super) fn global(steps: &mut Steps<'_>, name: &str, args: &[Value]) -> Resul
             }))
         }
         (op::ADD | op::SUBSTRACT | op::MULTIPLY | op::DIVIDE | op::MODULO, [a, b]) => {
-            steps.charge(a.size() + b.size())?;
+            steps.charge(steps.for_all_of(a) + steps.for_all_of(b))?;
             operators::arithmetic(name, a, b)
         }
         (op::NEGATE, [a]) => operators::negate(a),

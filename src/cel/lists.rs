@@ -11,7 +11,7 @@ pub(super) const NAMES: &[&str] =
     &["isSorted", "sum", "min", "max", "sort", "distinct", "flatten", "reverse", "slice", "includes"];
 
 pub(super) fn member(steps: &mut Steps<'_>, name: &str, target: &Value, args: &[Value]) -> Result<Value> {
-    steps.charge(target.size())?;
+    steps.charge(steps.for_all_of(target))?;
     if name == "includes" {
         return includes(target, args);
     }

@@ -109,7 +109,12 @@ pub(super) fn with_two_variables<'a>(
         (_, Some(e)) => Err(e),
         ("all", None) => Ok(Value::Bool(true)),
         ("exists", None) => Ok(Value::Bool(false)),
-        ("transformList", None) => Ok(Value::list(found)),
+        ("transformList", None) => {
+            let list = Value::list(found);
+            let size = run.steps().for_all_of(&list);
+            run.steps().charge(size)?;
+            Ok(list)
+        }
         _ => Ok(Value::Bool(found.len() == 1)),
     }
 }

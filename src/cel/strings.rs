@@ -26,7 +26,7 @@ pub(super) const NAMES: &[&str] = &[
 ];
 
 pub(super) fn member(steps: &mut Steps<'_>, name: &str, target: &Value, args: &[Value]) -> Result<Value> {
-    steps.charge(target.size())?;
+    steps.charge(steps.for_all_of(target))?;
     let text = |s: String| Ok(Value::String(s.into()));
     let out_of_range = |at: i64| Err(Error::failed(format!("index out of range: {at}")));
     match (name, target, args) {
@@ -93,7 +93,7 @@ pub(super) fn member(steps: &mut Steps<'_>, name: &str, target: &Value, args: &[
                 [Value::String(by)] => by,
                 _ => return no_overload_of(name, &[target]),
             };
-            steps.charge(l.len() as u64 * (by.len() as u64 / 8 + 1) + target.size())?;
+            steps.charge(l.len() as u64 * (by.len() as u64 / 8 + 1) + steps.for_all_of(target))?;
             let parts: Option<Vec<&str>> =
                 l.iter().map(|v| if let Value::String(s) = v { Some(&**s) } else { None }).collect();
             match parts {

@@ -128,15 +128,23 @@ impl Value {
         })
     }
 
-    /// How many bytes and elements comparing or walking it looks at.
-    pub fn size(&self) -> u64 {
+    /// How many bytes and elements comparing or walking it looks at. Counts no further than `most`: one list may stand many
+    /// times in another, and that in a third.
+    pub(super) fn size(&self, most: u64) -> u64 {
+        self.add_size(0, most)
+    }
+
+    fn add_size(&self, sum: u64, most: u64) -> u64 {
+        if sum > most {
+            return sum;
+        }
         match self {
-            Self::String(s) => s.len() as u64 / 8,
-            Self::Bytes(b) => b.len() as u64 / 8,
-            Self::List(l) => l.iter().map(|v| 1 + v.size()).sum(),
-            Self::Map(m) => m.entries.iter().map(|(k, v)| 2 + k.size() + v.size()).sum(),
-            Self::Optional(Some(v)) => v.size(),
-            _ => 0,
+            Self::String(s) => sum + s.len() as u64 / 8,
+            Self::Bytes(b) => sum + b.len() as u64 / 8,
+            Self::List(l) => l.iter().fold(sum, |sum, v| v.add_size(sum + 1, most)),
+            Self::Map(m) => m.entries.iter().fold(sum, |sum, (k, v)| v.add_size(k.add_size(sum + 2, most), most)),
+            Self::Optional(Some(v)) => v.add_size(sum, most),
+            _ => sum,
         }
     }
 

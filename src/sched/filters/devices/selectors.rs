@@ -132,6 +132,14 @@ mod tests {
     fn what_is_not_evaluated_is_said() {
         let device = wire::Device::default();
         let deep = format!("device{} == 1", ".a".repeat(120));
+        // Each list has the one before it twice, so that the last has 2^60 elements, all of them one.
+        let doubled = |twice: &str, then: &str| {
+            let each = format!("cel.bind(l, {twice}, ").repeat(60);
+            format!("cel.bind(l, [1], {each}{then}{}", ")".repeat(61))
+        };
+        let lists = doubled("[l, l]", "l == l");
+        let maps = doubled("{1: l, 2: l}", "l == l");
+        let transformed = doubled("[1, 2].transformList(i, v, l)", "{l: 1, l: 2}.size() == 1");
         for (expression, want) in [
             ("ip('1.2.3.4').family() == 4", Err("the function ip() is not evaluated by this program")),
             ("true || ip('1.2.3.4').family() == 4", Ok(true)),
@@ -155,6 +163,9 @@ mod tests {
                 Err("its evaluation takes too many steps"),
             ),
             ("lists.range(9223372036854775807).size() == 0", Err("its evaluation takes too many steps")),
+            (&lists, Err("its evaluation takes too many steps")),
+            (&maps, Err("its evaluation takes too many steps")),
+            (&transformed, Err("its evaluation takes too many steps")),
         ] {
             let mut steps = 1_000_000;
             let got = Program::parse(expression)
