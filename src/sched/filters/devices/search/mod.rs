@@ -12,11 +12,10 @@ use super::counters::Ledger;
 use super::ids::{DeviceId, Entry};
 use super::inventory::Inventory;
 use super::pool::Pool;
-use super::request::Claim;
+use super::request::{Claim, Wanted};
 use super::taken::Taken;
 use crate::snapshot::node::Node;
 use foldhash::HashMap;
-use prepare::Known;
 use std::sync::Arc;
 
 /// The largest number of devices of one claim (`AllocationResultsMaxSize`).
@@ -61,6 +60,14 @@ enum Halt {
 }
 
 type Step = Result<bool, Halt>;
+
+/// What is known of a request on the node.
+struct Known<'a> {
+    wanted: &'a Wanted,
+    count: usize,
+    /// All devices that match, where all are asked for, with the position of their pool.
+    all: Vec<(Entry, usize)>,
+}
 
 /// One device of one request, or of one of its subrequests.
 #[derive(Clone, Copy)]

@@ -1,20 +1,11 @@
 //! What is known before the search begins: how many devices each request needs, and what constrains them. Mirrors
 //! `validateDeviceRequest`.
 
-use super::{At, Halt, MOST_DEVICES, Search};
+use super::{At, Halt, Known, MOST_DEVICES, Search};
 use crate::sched::filters::devices::capacity;
 use crate::sched::filters::devices::constraint::Constraint;
-use crate::sched::filters::devices::ids::Entry;
 use crate::sched::filters::devices::inventory::{Device, PoolInfo};
 use crate::sched::filters::devices::request::{Claim, Wanted};
-
-/// What is known of a request on the node.
-pub(super) struct Known<'a> {
-    pub wanted: &'a Wanted,
-    pub count: usize,
-    /// All devices that match, where all are asked for, with the position of their pool.
-    pub all: Vec<(Entry, usize)>,
-}
 
 impl<'a> Search<'a> {
     /// How many devices each request needs, and what constrains them.
