@@ -1,8 +1,9 @@
 //! Walks an expression. Mirrors cel-go's interpreter: `&&` and `||` take the side that decides although the other fails,
 //! every other operation fails with its first failing part.
 
-use super::error::{Error, Result, Steps};
+use super::error::{Error, Result};
 use super::macros::{self, Evaluate};
+use super::steps::Steps;
 use super::value::{Map, Value};
 use super::{functions, operators};
 use cel::common::ast::{

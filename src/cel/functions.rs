@@ -1,7 +1,8 @@
 //! Which function a call means, by its name and by what it is called with.
 
-use super::error::{Error, Result, Steps};
+use super::error::{Error, Result};
 use super::operators::{self, no_overload, no_overload_of, unknown};
+use super::steps::Steps;
 use super::value::Value;
 use super::{kubernetes, lists, strings};
 use cel::common::ast::operators as op;

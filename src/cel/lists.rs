@@ -1,7 +1,8 @@
 //! Functions of lists and sets. Mirrors `ext/{lists,sets}.go` and Kubernetes' `library/lists.go`.
 
-use super::error::{Error, Result, Steps};
+use super::error::{Error, Result};
 use super::operators::{self, no_overload, no_overload_on, unknown};
+use super::steps::Steps;
 use super::value::Value;
 use cel::common::ast::operators as op;
 use std::cmp::Ordering;

@@ -1,7 +1,8 @@
 //! Macros that the parser leaves as calls: `cel.bind`, those of optional values, and those with two variables.
 
-use super::error::{Error, Result, Steps};
+use super::error::{Error, Result};
 use super::operators::{no_overload, unknown};
+use super::steps::Steps;
 use super::value::Value;
 use cel::common::ast::{Expr, IdedExpr};
 use std::sync::Arc;

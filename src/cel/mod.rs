@@ -22,6 +22,7 @@ mod lists;
 mod macros;
 mod operators;
 mod program;
+mod steps;
 mod strings;
 mod value;
 

@@ -1,8 +1,9 @@
 //! Functions of strings. Mirrors the standard ones, `ext/strings.go` (version 2) and Kubernetes' `library/regex.go`.
 //! Positions count characters.
 
-use super::error::{Error, Result, Steps};
+use super::error::{Error, Result};
 use super::operators::{no_overload, no_overload_of, no_overload_on, unknown};
+use super::steps::Steps;
 use super::value::Value;
 
 /// What strings have.
