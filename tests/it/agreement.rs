@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 /// How far the program agrees: a line a disagreement, and how many facts were compared.
 #[derive(Default)]
-struct Tally {
+pub struct Tally {
     compared: usize,
     misses: Vec<String>,
 }
 
 impl Tally {
-    fn compare(&mut self, what: &str, want: &Value, got: &Value) {
+    pub fn compare(&mut self, what: &str, want: &Value, got: &Value) {
         self.compared += 1;
         if want != got {
             self.misses.push(format!("{what}: upstream {want}, ours {got}"));
@@ -43,7 +43,7 @@ const PROVISIONING: &[&str] = &["agreement/karpenter-provision"];
 pub const FOLDERS: &[&[&str]] = &[BUDGETS, SCHEDULING, DRAINS, PROVISIONING];
 
 /// Nothing recorded in these folders is missed, and more than `least` facts are compared.
-fn agrees(folders: &[&str], least: usize, judge: fn(&Path) -> Tally) {
+pub fn agrees(folders: &[&str], least: usize, judge: fn(&Path) -> Tally) {
     let recorded: Vec<PathBuf> = folders.iter().flat_map(|folder| folders_with(&here(folder), "truth.json")).collect();
     let tally = Tally::join(in_parallel(&recorded, |dir| judge(dir)));
     assert!(tally.compared > least, "only {} facts were compared", tally.compared);
@@ -205,7 +205,7 @@ fn items(command: &str, dir: &Path) -> Vec<Value> {
 }
 
 /// The recorded cluster of a folder, plain or gzipped.
-fn cluster(dir: &Path) -> String {
+pub fn cluster(dir: &Path) -> String {
     let plain = dir.join("cluster.json");
     let path = if plain.exists() { plain } else { dir.join("cluster.json.gz") };
     path.display().to_string()

@@ -1,6 +1,7 @@
 //! Nothing that is meant as a test lies about without being run.
 
-use crate::agreement::FOLDERS;
+use crate::agreement;
+use crate::keeps;
 use crate::program::here;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,8 +40,9 @@ fn every_test_is_run() {
         }
     }
     for (kind, path) in folders(&here("agreement")) {
-        if !FOLDERS.concat().contains(&&*format!("agreement/{kind}")) {
-            forgotten.push(format!("tests/agreement/{kind}: FOLDERS in tests/it/agreement.rs do not name it"));
+        let judged = [agreement::FOLDERS, keeps::FOLDERS].concat().concat();
+        if !judged.contains(&&*format!("agreement/{kind}")) {
+            forgotten.push(format!("tests/agreement/{kind}: no FOLDERS of tests/it name it"));
         }
         for (name, path) in folders(&path) {
             if !path.join("truth.json").exists() {

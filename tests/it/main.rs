@@ -18,6 +18,7 @@ mod half;
 mod html;
 mod imports;
 mod input;
+mod keeps;
 mod lint;
 #[cfg(feature = "live")]
 mod live;

@@ -10,6 +10,7 @@
 
 pub mod claims;
 pub mod daemons;
+pub mod disruption;
 pub mod fleet;
 pub mod instance_type;
 pub mod kwok;

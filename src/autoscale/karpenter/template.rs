@@ -179,7 +179,7 @@ impl Template {
     }
 
     /// The first label of which too few values are left. Mirrors `SatisfiesMinValues`.
-    fn too_few(&self, left: &[usize], required: &Requirements) -> Option<Str> {
+    pub fn too_few(&self, left: &[usize], required: &Requirements) -> Option<Str> {
         let values = |key: &str| -> usize {
             let kinds = left.iter().filter_map(|n| self.listed().get(*n));
             let all: BTreeSet<&Str> =
