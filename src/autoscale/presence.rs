@@ -55,6 +55,11 @@ impl Autoscaler {
         }
     }
 
+    /// Its Deployment, where that is seen.
+    pub fn deployment(self, snapshot: &Snapshot) -> Option<&Arc<Workload>> {
+        snapshot.workloads.iter().find(|w| &*w.kind == "Deployment" && self.is_of(w))
+    }
+
     fn is_of(self, w: &Workload) -> bool {
         let word = self.word();
         let named = match self {

@@ -12,6 +12,8 @@ pub struct Entrypoint {
     pub shell: Option<Str>,
     /// How long the server is told to wait for open requests, in seconds, and the flag that says so.
     pub shutdown: Option<(Str, i64)>,
+    /// Flags of the Cluster Autoscaler with their values.
+    pub autoscaler: Box<[(Str, Str)]>,
 }
 
 /// Shells that stay PID 1 whatever they start. Seen of dash 0.5.12, which is `sh` on Debian; others may differ, so that
@@ -39,14 +41,39 @@ const SHUTDOWN_FLAGS: &[(&str, i64)] = &[
     ("entrypoints.websecure.transport.lifecycle.gracetimeout", 1000),
 ];
 
+/// Flags of the Cluster Autoscaler that decide which nodes it takes away; no other program has flags of these names.
+const AUTOSCALER_FLAGS: &[&str] = &[
+    "blocking-system-pod-distruption-timeout",
+    "expendable-pods-priority-cutoff",
+    "ignore-daemonsets-utilization",
+    "ignore-mirror-pods-utilization",
+    "min-replica-count",
+    "scale-down-delay-after-add",
+    "scale-down-enabled",
+    "scale-down-gpu-utilization-threshold",
+    "scale-down-unneeded-time",
+    "scale-down-unready-enabled",
+    "scale-down-utilization-threshold",
+    "skip-nodes-with-custom-controller-pods",
+    "skip-nodes-with-local-storage",
+    "skip-nodes-with-system-pods",
+];
+/// Its groups: least, most, name.
+const NODES: &str = "nodes";
+
 /// Reads `command` and `args` of a container.
 pub(super) fn read(command: &[String], args: &[String], i: &mut Interner) -> Option<Entrypoint> {
     // Without a command, the arguments go to the image's own entrypoint, which is not known to be a shell.
     let shell = if command.is_empty() { None } else { shell(command, args) };
     let words = || command.iter().chain(args).flat_map(|w| w.split_whitespace());
     let shutdown = shutdown(words());
-    let entrypoint =
-        Entrypoint { shell: shell.map(|s| i.str(s)), shutdown: shutdown.map(|(flag, seconds)| (i.str(flag), seconds)) };
+    let all: Vec<&str> = words().collect();
+    let autoscaler = autoscaler(&all);
+    let entrypoint = Entrypoint {
+        shell: shell.map(|s| i.str(s)),
+        shutdown: shutdown.map(|(flag, seconds)| (i.str(flag), seconds)),
+        autoscaler: autoscaler.into_iter().map(|(flag, value)| (i.str(flag), i.str(value))).collect(),
+    };
     (entrypoint != Entrypoint::default()).then_some(entrypoint)
 }
 
@@ -58,8 +85,24 @@ impl Entrypoint {
         // Without a shell the program has no name.
         let program = self.shell.is_none().then(|| "a".to_owned());
         let shutdown = self.shutdown.iter().map(|(flag, seconds)| format!("--{flag}={seconds}s"));
-        shell.chain(program).chain(shutdown).collect()
+        let autoscaler = self.autoscaler.iter().map(|(flag, value)| format!("--{flag}={value}"));
+        shell.chain(program).chain(shutdown).chain(autoscaler).collect()
     }
+}
+
+/// The Cluster Autoscaler's flags among words. A flag without a value is one that is on.
+fn autoscaler<'a>(words: &[&'a str]) -> Vec<(&'a str, &'a str)> {
+    let next = words.iter().skip(1).map(Some).chain([None]);
+    let flags = words.iter().zip(next).filter_map(|(word, next)| {
+        let bare = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
+        let follows = next.filter(|n| !n.starts_with('-')).copied();
+        let (name, value) = bare.split_once('=').unwrap_or((bare, follows.unwrap_or("true")));
+        let of_groups = || name == NODES && value.splitn(3, ':').take(2).all(|n| n.parse::<u32>().is_ok());
+        let is_plain = value.len() < 16 && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+        (AUTOSCALER_FLAGS.contains(&name) && is_plain || of_groups() && value.matches(':').count() >= 2)
+            .then_some((name, value))
+    });
+    flags.collect()
 }
 
 /// The shell that stays PID 1 beside a program of its script.
@@ -189,8 +232,30 @@ mod tests {
     }
 
     #[test]
+    fn flags_of_the_cluster_autoscaler_are_kept() {
+        let (command, args) = (
+            ["./cluster-autoscaler", "--v=4", "--skip-nodes-with-local-storage=false", "--nodes=1:10:workers"],
+            ["--scale-down-utilization-threshold", "0.65", "--scale-down-enabled", "--cloud-config=/s3cr3t"],
+        );
+        let read = read_words(&command, &args).autoscaler;
+        let read: Vec<(&str, &str)> = read.iter().map(|(flag, value)| (&**flag, &**value)).collect();
+        let want = [
+            ("skip-nodes-with-local-storage", "false"),
+            ("nodes", "1:10:workers"),
+            ("scale-down-utilization-threshold", "0.65"),
+            ("scale-down-enabled", "true"),
+        ];
+        assert_eq!(read, want);
+        assert!(read_words(&["server", "--nodes=a:b", "--nodes", "3"], &[]).autoscaler.is_empty());
+    }
+
+    #[test]
     fn a_snapshot_holds_no_word_of_the_command() {
         for (command, args) in [
+            (
+                &["./cluster-autoscaler", "--scale-down-enabled=false", "--x=s3cr3t"][..],
+                &["--min-replica-count", "2"][..],
+            ),
             (&["/bin/sh", "-c", "s3cr3t; b"][..], &["--graceful-timeout", "60", "s3cr3t"][..]),
             (&["bash", "-c", "s3cr3t & wait"], &[]),
             (&["s3cr3t", "--spring.lifecycle.timeout-per-shutdown-phase=20s"], &[]),

@@ -2,6 +2,7 @@
 //! (`Default` of `rules.go`), and `utils/drain`.
 
 use super::Blocks;
+use super::settings::{self, Settings};
 use crate::budget::selection::Selection;
 use crate::snapshot::meta::OwnerRef;
 use crate::snapshot::pod::{Pod, VolumeSource};
@@ -11,10 +12,6 @@ use std::sync::Arc;
 
 /// So much longer than its grace a pod is waited for that is being deleted.
 const LONG_TERMINATING: i64 = 30;
-/// So long a pod of kube-system without a budget holds its node: `--blocking-system-pod-distruption-timeout`.
-const SYSTEM_POD_HOLDS: SignedDuration = SignedDuration::from_hours(1);
-/// Pods of a lower priority do not count: `--expendable-pods-priority-cutoff`.
-const EXPENDABLE_BELOW: i32 = -10;
 
 const SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 const SAFE_VOLUMES: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
@@ -34,8 +31,9 @@ pub enum Drainable {
 }
 
 /// Whether the autoscaler sees a pod at all: it reads no finished ones, and leaves out those of very low priority.
-pub fn is_seen(pod: &Pod) -> bool {
-    !pod.is_finished() && pod.spec.priority.is_none_or(|p| p >= EXPENDABLE_BELOW)
+pub fn is_seen(pod: &Pod, settings: &Settings) -> bool {
+    let cutoff = settings.number(settings::EXPENDABLE_BELOW);
+    !pod.is_finished() && pod.spec.priority.is_none_or(|p| i64::from(p) >= cutoff)
 }
 
 /// Whether a pod counts as one of a DaemonSet. Mirrors `IsDaemonSetPod`.
@@ -52,12 +50,18 @@ pub fn is_long_terminating(pod: &Pod, now: Timestamp) -> bool {
 }
 
 /// What is to be done about a pod that the autoscaler sees.
-pub fn of_pod(pod: &Arc<Pod>, selection: &Selection, snapshot: &Snapshot) -> Drainable {
+pub fn of_pod(pod: &Arc<Pod>, selection: &Selection, snapshot: &Snapshot, settings: &Settings) -> Drainable {
     if pod.is_mirror() || is_long_terminating(pod, snapshot.now) {
         return Drainable::Skipped;
     }
-    if pod.meta.controller.as_ref().is_some_and(|owner| is_missing(owner, pod, snapshot)) {
-        return Drainable::Blocks(Blocks::NoController);
+    let skips_custom = settings.is_on(settings::SKIP_CUSTOM);
+    if let Some(owner) = pod.meta.controller.as_ref().filter(|_| skips_custom) {
+        if is_missing(owner, pod, snapshot) {
+            return Drainable::Blocks(Blocks::NoController);
+        }
+        if has_few_replicas(owner, pod, snapshot, settings.number(settings::MIN_REPLICAS)) {
+            return Drainable::Blocks(Blocks::FewReplicas);
+        }
     }
     let safe = pod.meta.annotations.get(SAFE_TO_EVICT).map(|v| &**v);
     if is_daemon(pod) || safe == Some("true") {
@@ -66,12 +70,14 @@ pub fn of_pod(pod: &Arc<Pod>, selection: &Selection, snapshot: &Snapshot) -> Dra
     if safe == Some("on-completion") {
         return Drainable::Waits;
     }
-    if !is_replicated(pod) {
+    if !is_replicated(pod, skips_custom) {
         return Drainable::Blocks(Blocks::NotReplicated);
     }
     let budgets = || selection.budgets_of(snapshot, pod);
-    if pod.meta.ns() == "kube-system" && budgets().next().is_none() {
-        let until = pod.meta.creation_timestamp.and_then(|t| t.checked_add(SYSTEM_POD_HOLDS).ok());
+    let skips_system = settings.is_on(settings::SKIP_SYSTEM);
+    if skips_system && pod.meta.ns() == "kube-system" && budgets().next().is_none() {
+        let holds = settings.span(settings::SYSTEM_POD_HOLDS);
+        let until = pod.meta.creation_timestamp.and_then(|t| t.checked_add(holds).ok());
         // Past that time no other rule is asked, either.
         return match until {
             Some(until) if snapshot.now > until => Drainable::Moves,
@@ -81,7 +87,7 @@ pub fn of_pod(pod: &Arc<Pod>, selection: &Selection, snapshot: &Snapshot) -> Dra
     if safe == Some("false") {
         return Drainable::Blocks(Blocks::NotSafeToEvict);
     }
-    if has_local_storage(pod) {
+    if settings.is_on(settings::SKIP_LOCAL) && has_local_storage(pod) {
         return Drainable::Blocks(Blocks::LocalStorage);
     }
     if budgets().any(|b| b.status.disruptions_allowed < 1) {
@@ -90,11 +96,17 @@ pub fn of_pod(pod: &Arc<Pod>, selection: &Selection, snapshot: &Snapshot) -> Dra
     Drainable::Moves
 }
 
-/// Whether a controller makes the pod again; of custom ones that is not expected
-/// (`--skip-nodes-with-custom-controller-pods`).
-fn is_replicated(pod: &Pod) -> bool {
+/// Whether a controller makes the pod again; of custom ones that is not expected where their nodes are skipped.
+fn is_replicated(pod: &Pod, skips_custom: bool) -> bool {
     let kinds = ["ReplicationController", "Job", "ReplicaSet", "StatefulSet"];
-    pod.meta.controller.as_ref().is_some_and(|o| kinds.contains(&&*o.kind))
+    pod.meta.controller.as_ref().is_some_and(|o| !skips_custom || kinds.contains(&&*o.kind))
+}
+
+/// Whether a controller is to have fewer pods than the autoscaler asks for.
+fn has_few_replicas(owner: &OwnerRef, pod: &Pod, snapshot: &Snapshot, least: i64) -> bool {
+    let counted = ["ReplicationController", "ReplicaSet"].contains(&&*owner.kind);
+    let controller = snapshot.workload(&owner.kind, pod.meta.ns(), &owner.name).filter(|_| counted);
+    controller.and_then(|w| w.replicas()).is_some_and(|n| i64::from(n) < least)
 }
 
 /// Whether the controller of a pod is known not to be there. Mirrors the rule `ReplicaCount`.
@@ -192,7 +204,7 @@ mod tests {
             }
             let snapshot = cluster.snapshot();
             let pod = snapshot.pods.iter().next().expect("the pod");
-            assert_eq!(of_pod(pod, &Selection::new(&snapshot), &snapshot), want, "{title}");
+            assert_eq!(of_pod(pod, &Selection::new(&snapshot), &snapshot, &Settings::default()), want, "{title}");
         }
     }
 
@@ -202,7 +214,7 @@ mod tests {
         let others = deployment("shop/api").on(&["n1"]);
         let snapshot = cluster().add(others).add(orphan).snapshot();
         let orphan = snapshot.pods.named("shop", "web-1-0").expect("the pod");
-        let found = of_pod(orphan, &Selection::new(&snapshot), &snapshot);
+        let found = of_pod(orphan, &Selection::new(&snapshot), &snapshot, &Settings::default());
         assert_eq!(found, Drainable::Blocks(Blocks::NoController));
     }
 
@@ -215,7 +227,7 @@ mod tests {
             ("priority -11", pod("shop/a").with(json!({"spec": {"priority": -11}})), false),
         ] {
             let snapshot = cluster().add(pod).snapshot();
-            assert_eq!(is_seen(snapshot.pods.iter().next().expect("the pod")), want, "{title}");
+            assert_eq!(is_seen(snapshot.pods.iter().next().expect("the pod"), &Settings::default()), want, "{title}");
         }
     }
 }

@@ -24,7 +24,11 @@ pub enum Keeps {
     MinSize(Str, i64, i64),
     /// `cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"` on the node.
     Annotation,
-    /// Its pods request more than half of a resource: which, in thousandths of a percent.
+    /// It is not Ready, and such nodes are not taken away.
+    Unready,
+    /// No node is taken away at all.
+    Disabled,
+    /// Its pods request too much of a resource: which, in thousandths of a percent.
     Utilization(Str, i64),
     /// Its utilization cannot be computed, as it has none of a resource.
     NoResource(Str),
@@ -44,6 +48,8 @@ pub enum Keeps {
 pub enum Blocks {
     /// Its controller is not there.
     NoController,
+    /// Its controller is to have too few pods.
+    FewReplicas,
     /// No controller makes it again.
     NotReplicated,
     /// It is in kube-system, without a budget, and younger than an hour.

@@ -1,8 +1,8 @@
 //! Groups of nodes: what a cloud makes larger and smaller. The cloud alone knows them; here they are known by labels that
 //! clouds set on nodes, and by the sizes that the autoscaler writes into the ConfigMap cluster-autoscaler-status.
 
-use crate::snapshot::Str;
 use crate::snapshot::node::Node;
+use crate::snapshot::{Snapshot, Str};
 use std::collections::BTreeMap;
 
 /// Labels with the name of a node's group: of EKS, eksctl, GKE, AKS, kOps, DigitalOcean, Linode, Scaleway, and kwok.
@@ -35,6 +35,16 @@ impl Groups {
     /// Groups of these sizes: name, nodes now, least.
     pub fn new(all: impl IntoIterator<Item = (Str, i64, i64)>) -> Self {
         Self(all.into_iter().map(|(name, now, least)| (name, Size { now, least })).collect())
+    }
+
+    /// Groups whose least sizes are known, each with as many nodes as there are that belong to it.
+    pub fn counted(least: &[(Str, i64)], snapshot: &Snapshot) -> Self {
+        let mut groups = Self::new(least.iter().map(|(name, least)| (name.clone(), 0, *least)));
+        for node in snapshot.nodes.iter() {
+            let Some(name) = groups.of(node).map(|(name, _)| name.clone()) else { continue };
+            groups.0.entry(name).and_modify(|size| size.now += 1);
+        }
+        groups
     }
 
     /// Whether sizes are known at all.

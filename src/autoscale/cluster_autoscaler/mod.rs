@@ -1,5 +1,5 @@
 //! Which nodes the Cluster Autoscaler takes away, and what keeps the others. Mirrors
-//! `kubernetes/autoscaler/cluster-autoscaler` 1.36 with its default settings.
+//! `kubernetes/autoscaler/cluster-autoscaler` 1.36 with the flags of its Deployment, as far as that is seen, else its defaults.
 //!
 //! ```text
 //! Node ─► size of its group ─► annotation, utilization ─► drainability of its pods ─► a place for them ─► scale-up, waiting
@@ -12,9 +12,11 @@ mod fate;
 mod groups;
 mod place;
 mod scale_down;
+mod settings;
 mod utilization;
 mod words;
 
 pub use fate::{Blocks, Fate, Keeps};
 pub use groups::Groups;
 pub use scale_down::ScaleDown;
+pub use settings::Settings;

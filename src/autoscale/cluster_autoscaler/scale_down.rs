@@ -5,18 +5,17 @@
 use super::drainability::{self, Drainable};
 use super::groups::{self, Groups};
 use super::place::{self, TO_BE_DELETED};
+use super::settings::{self, Settings};
 use super::{Blocks, Fate, Keeps, utilization};
 use crate::budget::selection::Selection;
 use crate::sched::State;
 use crate::snapshot::Str;
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::Pod;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// So long nothing is taken away after nodes were added: `--scale-down-delay-after-add`.
-const DELAY_AFTER_ADD: SignedDuration = SignedDuration::from_mins(10);
 const DISABLED: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 
 /// What the Cluster Autoscaler does with the nodes of a cluster as it is.
@@ -25,19 +24,28 @@ pub struct ScaleDown<'a> {
     state: &'a State,
     selection: Selection,
     groups: Groups,
+    settings: Settings,
     /// What keeps every node, once it is asked for.
     scale_up: OnceLock<Option<Keeps>>,
 }
 
 impl<'a> ScaleDown<'a> {
-    /// That of a state, with the sizes of groups as far as they are known.
+    /// That of a state, with the sizes of groups as the autoscaler reports them; where it does not, those that its flags
+    /// name are counted.
     pub fn new(state: &'a State, groups: Groups) -> Self {
-        Self { state, selection: Selection::new(state.snapshot()), groups, scale_up: OnceLock::new() }
+        let settings = Settings::new(state.snapshot());
+        let groups = if groups.is_empty() { Groups::counted(&settings.groups, state.snapshot()) } else { groups };
+        Self { state, selection: Selection::new(state.snapshot()), groups, settings, scale_up: OnceLock::new() }
     }
 
     /// Whether the sizes of groups are known.
     pub fn knows_sizes(&self) -> bool {
         !self.groups.is_empty()
+    }
+
+    /// How the autoscaler is set.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// What becomes of a node; `None` where there is no such node.
@@ -48,6 +56,9 @@ impl<'a> ScaleDown<'a> {
             return Some(Fate::Going);
         }
         let mut keeps = Vec::new();
+        if !self.settings.is_on(settings::SCALE_DOWN_ENABLED) {
+            keeps.push(Keeps::Disabled);
+        }
         if !groups::has_group(node) {
             keeps.push(Keeps::NoGroup);
         }
@@ -58,7 +69,10 @@ impl<'a> ScaleDown<'a> {
         if node.meta.annotations.get(DISABLED).is_some_and(|v| &**v == "true") {
             keeps.push(Keeps::Annotation);
         }
-        keeps.extend(utilization::of_node(node, snapshot));
+        if !self.settings.is_on(settings::UNREADY_ENABLED) && !node.is_ready() {
+            keeps.push(Keeps::Unready);
+        }
+        keeps.extend(utilization::of_node(node, snapshot, &self.settings));
         let (pods, of_pods) = self.pods(&node.meta.name);
         let is_blocked = of_pods.iter().any(|k| matches!(k, Keeps::Pod(..)));
         let (blocks, waits): (Vec<Keeps>, Vec<Keeps>) = of_pods.into_iter().partition(|k| matches!(k, Keeps::Pod(..)));
@@ -77,9 +91,9 @@ impl<'a> ScaleDown<'a> {
     fn pods(&self, node: &str) -> (Vec<Arc<Pod>>, Vec<Keeps>) {
         let snapshot = self.state.snapshot();
         let (mut moving, mut keeps) = (Vec::new(), Vec::new());
-        for pod in snapshot.pods_on(node).filter(|p| drainability::is_seen(p)) {
+        for pod in snapshot.pods_on(node).filter(|p| drainability::is_seen(p, &self.settings)) {
             let path = || Str::from(pod.meta.path());
-            match drainability::of_pod(pod, &self.selection, snapshot) {
+            match drainability::of_pod(pod, &self.selection, snapshot, &self.settings) {
                 Drainable::Moves if !drainability::is_daemon(pod) => moving.push(pod.clone()),
                 Drainable::Moves | Drainable::Skipped => {}
                 Drainable::Waits => keeps.push(Keeps::OnCompletion(path())),
@@ -105,7 +119,8 @@ impl<'a> ScaleDown<'a> {
     fn scaled_up(&self) -> Option<Keeps> {
         let snapshot = self.state.snapshot();
         let ours = snapshot.events.iter().filter(|e| &*e.reason == "TriggeredScaleUp" && &*e.kind == "Pod");
-        let until = |at: Timestamp| at.checked_add(DELAY_AFTER_ADD).ok().filter(|until| *until > snapshot.now);
+        let delay = self.settings.span(settings::DELAY_AFTER_ADD);
+        let until = |at: Timestamp| at.checked_add(delay).ok().filter(|until| *until > snapshot.now);
         let recent = ours.filter_map(|e| Some((until(e.last_seen?)?, e)));
         let (until, event) = recent.max_by_key(|(until, _)| *until)?;
         let pod = format!("{}/{}", event.namespace.as_deref().unwrap_or_default(), event.name);
@@ -121,7 +136,7 @@ impl<'a> ScaleDown<'a> {
         }
         let waits = |p: &&Arc<Pod>| {
             let failed = p.condition("PodScheduled").is_some_and(|c| &*c.reason == "Unschedulable");
-            p.node.is_none() && failed && p.status.nominated_node.is_none() && drainability::is_seen(p)
+            p.node.is_none() && failed && p.status.nominated_node.is_none() && drainability::is_seen(p, &self.settings)
         };
         let pod = snapshot
             .pods
@@ -136,7 +151,7 @@ impl Blocks {
     /// As upstream's words call it, for a comparison with its log.
     pub fn class(self) -> &'static str {
         match self {
-            Self::NoController | Self::NotReplicated => "not replicated",
+            Self::NoController | Self::FewReplicas | Self::NotReplicated => "not replicated",
             Self::KubeSystem => "kube-system pod",
             Self::NotSafeToEvict => "not safe to evict",
             Self::LocalStorage => "local storage",
@@ -169,7 +184,12 @@ mod tests {
         let n1_and_2 = || cluster().add(member("n1")).add(member("n2"));
         let at_minimum = || Groups::new([("workers".into(), 2, 2)]);
         // The cluster speaks of noon.
+        let flags = json!({"template": {"spec": {"containers": [
+            {"name": "ca", "image": "x", "command": ["./cluster-autoscaler", "--nodes=2:9:workers"]},
+        ]}}});
+        let autoscaler = || deployment("kube-system/cluster-autoscaler").spec(flags.clone());
         for (title, cluster, groups, want) in [
+            ("at the minimum of its flags", n1_and_2().add(autoscaler()), Groups::default(), "min size"),
             ("removed", n1_and_2().add(web("1")), Groups::default(), ""),
             ("at its minimum, and in use", n1_and_2().add(web("3")), at_minimum(), "min size, utilization"),
             (

@@ -2,15 +2,13 @@
 //! (`GPULabel` of each cloud provider).
 
 use super::Keeps;
-use super::drainability::{is_long_terminating, is_seen};
+use super::drainability::{is_daemon, is_long_terminating, is_seen};
+use super::settings::{self, Settings};
 use crate::sched::resources::{Of, requests};
 use crate::snapshot::node::Node;
+use crate::snapshot::pod::Pod;
 use crate::snapshot::quantity::Quantity;
 use crate::snapshot::{Snapshot, Str};
-
-/// From more than this on a node is in use: `--scale-down-utilization-threshold`, also the one for GPUs, in thousandths of
-/// a percent.
-const THRESHOLD: i64 = 50_000;
 
 /// Labels of nodes with GPUs, and the clouds that set them.
 const GPU_LABELS: [(&str, &str); 7] = [
@@ -25,31 +23,46 @@ const GPU_LABELS: [(&str, &str); 7] = [
 const GPU: &str = "nvidia.com/gpu";
 
 /// What keeps a node because it is in use.
-pub fn of_node(node: &Node, snapshot: &Snapshot) -> Option<Keeps> {
+pub fn of_node(node: &Node, snapshot: &Snapshot, settings: &Settings) -> Option<Keeps> {
     let is_labelled = |(label, cloud): &&(&str, &str)| {
         node.meta.labels.has(label) && node.provider_id.as_deref().unwrap_or_default().starts_with(cloud)
     };
     if GPU_LABELS.iter().any(|l| is_labelled(&l)) {
         // Without a GPU that is ready, the node counts as unused.
-        let (share, name) = (share(node, GPU, snapshot)?, GPU);
-        return (share > THRESHOLD).then(|| Keeps::Utilization(name.into(), share));
+        let share = share(node, GPU, snapshot, settings)?;
+        return (share > settings.share(settings::GPU_THRESHOLD)).then(|| Keeps::Utilization(GPU.into(), share));
     }
-    let of = |name: &'static str| share(node, name, snapshot).ok_or(name);
+    let of = |name: &'static str| share(node, name, snapshot, settings).ok_or(name);
     match (of("cpu"), of("memory")) {
         (Err(name), _) | (_, Err(name)) => Some(Keeps::NoResource(name.into())),
         (Ok(cpu), Ok(memory)) => {
             let (most, name): (i64, Str) = if cpu > memory { (cpu, "cpu".into()) } else { (memory, "memory".into()) };
-            (most > THRESHOLD).then_some(Keeps::Utilization(name, most))
+            (most > settings.share(settings::THRESHOLD)).then_some(Keeps::Utilization(name, most))
         }
     }
 }
 
 /// How much of a resource is requested, in thousandths of a percent, rounded up; `None` where the node has none.
-fn share(node: &Node, name: &str, snapshot: &Snapshot) -> Option<i64> {
-    let all = node.allocatable.get(name).map(as_milli).filter(|all| *all > 0)?;
-    let counted = snapshot.pods_on(&node.meta.name).filter(|p| is_seen(p) && !is_long_terminating(p, snapshot.now));
-    let asked = counted.filter_map(|p| requests(p, Of::Running, snapshot.minor()).get(name).map(as_milli));
-    let parts = asked.sum::<i128>() * 100_000;
+fn share(node: &Node, name: &str, snapshot: &Snapshot, settings: &Settings) -> Option<i64> {
+    let mut all = node.allocatable.get(name).map(as_milli).filter(|all| *all > 0)?;
+    let is_ignored = |pod: &Pod| {
+        settings.is_on(settings::IGNORE_DAEMONS) && is_daemon(pod)
+            || settings.is_on(settings::IGNORE_MIRRORS) && pod.is_mirror()
+    };
+    let mut asked = 0;
+    for pod in snapshot.pods_on(&node.meta.name).filter(|p| is_seen(p, settings)) {
+        let requested = requests(pod, Of::Running, snapshot.minor()).get(name).map_or(0, as_milli);
+        // What is ignored counts as if the node were smaller by it.
+        if is_ignored(pod) {
+            all -= requested;
+        } else if !is_long_terminating(pod, snapshot.now) {
+            asked += requested;
+        }
+    }
+    if all <= 0 {
+        return None;
+    }
+    let parts = asked * 100_000;
     i64::try_from(parts / all + i128::from(parts % all > 0)).ok()
 }
 
@@ -79,7 +92,7 @@ mod tests {
         ] {
             let snapshot = cluster().add(node).add(pod).snapshot();
             let node = snapshot.nodes.iter().next().expect("the node");
-            assert_eq!(of_node(node, &snapshot), want, "{title}");
+            assert_eq!(of_node(node, &snapshot, &Settings::default()), want, "{title}");
         }
     }
 }

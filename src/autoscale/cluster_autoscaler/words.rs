@@ -1,12 +1,13 @@
 //! What keeps a node, for a person.
 
+use super::settings::{self, Settings};
 use super::{Blocks, Keeps};
 use crate::snapshot::age::duration_words;
 use jiff::Timestamp;
 
 impl Keeps {
     /// As a sentence without its end, as of a time.
-    pub fn words(&self, now: Timestamp) -> String {
+    pub fn words(&self, now: Timestamp, set: &Settings) -> String {
         match self {
             Self::NoGroup => {
                 "the node is in no node group as far as can be seen: it has neither a providerID nor a label \
@@ -19,26 +20,35 @@ impl Keeps {
             Self::Annotation => {
                 "the node has the annotation cluster-autoscaler.kubernetes.io/scale-down-disabled: \"true\"".to_owned()
             }
-            Self::Utilization(name, share) => format!(
-                "pods request {}% of the node's {name}, more than 50% (--scale-down-utilization-threshold, its default)",
-                percent(*share)
-            ),
+            Self::Unready => format!("the node is not Ready ({})", set.words(settings::UNREADY_ENABLED)),
+            Self::Disabled => format!("no node is removed ({})", set.words(settings::SCALE_DOWN_ENABLED)),
+            Self::Utilization(name, share) => {
+                let flag = if name.contains('/') { settings::GPU_THRESHOLD } else { settings::THRESHOLD };
+                let most = percent(set.share(flag));
+                format!(
+                    "pods request {}% of the node's {name}, more than {most}% ({})",
+                    percent(*share),
+                    set.words(flag)
+                )
+            }
             Self::NoResource(name) => {
                 format!("the node reports no allocatable {name}, so its utilization is not known")
             }
-            Self::Pod(pod, why) => format!("pod {pod} {}", why.words()),
+            Self::Pod(pod, why) => format!("pod {pod} {}", why.words(set)),
             Self::Nowhere(pod, said) => format!("pod {pod} fits on no other node ({said})"),
             Self::OnCompletion(pod) => format!(
                 "pod {pod} has the annotation cluster-autoscaler.kubernetes.io/safe-to-evict: on-completion, and has not ended"
             ),
             Self::ScaleUp(pod, None) => format!(
                 "a new node is added for Pending pod {pod}, if its node group is below its maximum size; no node is removed \
-                 for 10 min after that (--scale-down-delay-after-add, its default)"
+                 for {} after that ({})",
+                duration_words(set.span(settings::DELAY_AFTER_ADD).as_secs()),
+                set.words(settings::DELAY_AFTER_ADD)
             ),
             Self::ScaleUp(pod, Some(until)) => format!(
-                "a node was added for pod {pod}; no node is removed for {} from now (until {until}; \
-                 --scale-down-delay-after-add, its default)",
-                duration_words(until.duration_since(now).as_secs())
+                "a node was added for pod {pod}; no node is removed for {} from now (until {until}; {})",
+                duration_words(until.duration_since(now).as_secs()),
+                set.words(settings::DELAY_AFTER_ADD)
             ),
         }
     }
@@ -48,7 +58,8 @@ impl Keeps {
         match self {
             Self::NoGroup => "no node group",
             Self::MinSize(..) => "min size",
-            Self::Annotation => "scale-down-disabled",
+            Self::Annotation | Self::Disabled => "scale-down-disabled",
+            Self::Unready => "not Ready",
             Self::Utilization(..) | Self::NoResource(_) => "utilization",
             Self::Pod(_, why) => why.class(),
             Self::Nowhere(..) => "nowhere to move",
@@ -59,21 +70,27 @@ impl Keeps {
 }
 
 impl Blocks {
-    fn words(self) -> &'static str {
+    fn words(self, set: &Settings) -> String {
         match self {
-            Self::NoController => "has a controller that does not exist",
-            Self::NotReplicated => {
-                "has no controller that replaces it (ReplicaSet, StatefulSet, Job or ReplicationController)"
+            Self::NoController => "has a controller that does not exist".to_owned(),
+            Self::FewReplicas => {
+                format!("has a controller with too few replicas ({})", set.words(settings::MIN_REPLICAS))
             }
-            Self::KubeSystem => {
-                "is in namespace kube-system, has no budget, and is younger than 1 h \
-                 (--blocking-system-pod-distruption-timeout, its default)"
+            Self::NotReplicated => "has no controller that replaces it (ReplicaSet, StatefulSet, Job or \
+                 ReplicationController)"
+                .to_owned(),
+            Self::KubeSystem => format!(
+                "is in namespace kube-system, has no budget, and is younger than {} ({})",
+                duration_words(set.span(settings::SYSTEM_POD_HOLDS).as_secs()),
+                set.words(settings::SYSTEM_POD_HOLDS)
+            ),
+            Self::NotSafeToEvict => {
+                "has the annotation cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"".to_owned()
             }
-            Self::NotSafeToEvict => "has the annotation cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\"",
             Self::LocalStorage => {
-                "has local storage (emptyDir or hostPath), and --skip-nodes-with-local-storage is on by default"
+                format!("has local storage, emptyDir or hostPath ({})", set.words(settings::SKIP_LOCAL))
             }
-            Self::Budget => "has a budget that allows no eviction now",
+            Self::Budget => "has a budget that allows no eviction now".to_owned(),
         }
     }
 }
