@@ -29,8 +29,10 @@ impl Outlook {
     /// That of a state.
     pub fn new(state: &State) -> Self {
         let karpenters = Karpenter::all(state);
-        let down = match Autoscaler::Karpenter.presence(state.snapshot()) {
-            Presence::Down(why) if !karpenters.is_empty() => Some(why),
+        // Whether Karpenter runs is looked for among all pods.
+        let presence = || Autoscaler::Karpenter.presence(state.snapshot());
+        let down = match (!karpenters.is_empty()).then(presence) {
+            Some(Presence::Down(why)) => Some(why),
             _ => None,
         };
         Self { karpenters, down, batch: OnceLock::new() }

@@ -16,11 +16,13 @@ pub struct NodeClaims(HashMap<Str, Arc<NodeClaim>>);
 impl NodeClaims {
     /// Those of a snapshot, by the names of their nodes.
     pub fn new(snapshot: &Snapshot) -> Self {
-        if matches!(Autoscaler::Karpenter.presence(snapshot), Presence::Down(_)) {
+        let claims = NodeClaim::all(snapshot);
+        // Whether Karpenter runs is looked for among all pods.
+        if claims.is_empty() || matches!(Autoscaler::Karpenter.presence(snapshot), Presence::Down(_)) {
             return Self::default();
         }
         let named = |c: Arc<NodeClaim>| (Str::from(&*c.object.status.node_name), c);
-        Self(NodeClaim::all(snapshot).into_iter().map(named).filter(|(node, _)| !node.is_empty()).collect())
+        Self(claims.into_iter().map(named).filter(|(node, _)| !node.is_empty()).collect())
     }
 
     /// That of a node.
