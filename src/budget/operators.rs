@@ -35,24 +35,28 @@ const OPERATORS: &[Operator] = &[
     },
     Operator {
         name: "Rook-Ceph",
-        groups: &["ceph.rook.io"],
+        groups: &[],
         labels: &[],
-        selects: &[
-            ("app", "rook-ceph-osd"),
-            ("app", "rook-ceph-mon"),
-            ("app", "rook-ceph-mds"),
-            ("app", "rook-ceph-rgw"),
-        ],
+        selects: &[("app", "rook-ceph-osd")],
         way: "while a failure domain is down it sets maxUnavailable 0 on all others, until the data is whole again \
               (ceph status); drain one failure domain at a time",
+    },
+    Operator {
+        name: "Rook-Ceph",
+        groups: &["ceph.rook.io"],
+        labels: &[],
+        selects: &[("app", "rook-ceph-mon"), ("app", "rook-ceph-mds"), ("app", "rook-ceph-rgw")],
+        way: "it keeps the rule as its resource (CephCluster, CephFilesystem, CephObjectStore) has it: drain one node at a time, \
+              and wait until ceph status is HEALTH_OK",
     },
     Operator {
         name: "Strimzi",
         groups: &["kafka.strimzi.io", "core.strimzi.io"],
         labels: &["strimzi.io/"],
         selects: &[],
-        way: "its drain cleaner denies the eviction and lets the operator roll the pod; without the drain cleaner the \
-              budget alone decides",
+        way: "with the Strimzi Drain Cleaner installed, the eviction is denied and the operator restarts the pod itself once no \
+              partition would be under its minimum of in-sync replicas; without the Drain Cleaner the budget alone decides: \
+              annotate the pod with strimzi.io/manual-rolling-update=true after the cordon, and the operator restarts it",
     },
     Operator {
         name: "Elastic Cloud on Kubernetes",
@@ -79,13 +83,6 @@ const OPERATORS: &[Operator] = &[
               cannot migrate must be stopped",
     },
     Operator {
-        name: "RabbitMQ Cluster Operator",
-        groups: &["rabbitmq.com"],
-        labels: &[],
-        selects: &[],
-        way: "its budget follows the cluster's replicas; set the RabbitmqCluster's replicas",
-    },
-    Operator {
         name: "MongoDB Operator",
         groups: &["mongodb.com", "mongodbcommunity.mongodb.com", "psmdb.percona.com"],
         labels: &[],
@@ -104,7 +101,7 @@ const OPERATORS: &[Operator] = &[
         groups: &["scylla.scylladb.com"],
         labels: &["scylla/"],
         selects: &[],
-        way: "it allows one disruption a rack: drain one node at a time and wait for the cluster to be whole",
+        way: "it allows 1 unavailable pod in each datacenter: drain one node at a time, and wait until all members are Ready",
     },
     Operator {
         name: "Portworx",

@@ -57,6 +57,13 @@ fn kube_virt(context: &DrainContext<'_>, pod: &Pod) -> Answer {
     let Some(machine) = context.snapshot.virtual_machine_instances.named(pod.meta.ns(), &owner.name) else {
         return Answer::Nothing;
     };
+    if machine.spec.eviction_strategy.as_deref() == Some("External") {
+        return Answer::Cannot(format!(
+            "{} {} has evictionStrategy External: KubeVirt migrates nothing, it marks the virtual machine for evacuation, and \
+             another controller (of Cluster API, for one) must stop or move the virtual machine",
+            owner.kind, owner.name
+        ));
+    }
     let migratable = machine.status.conditions.iter().find(|c| c.type_ == "LiveMigratable");
     match migratable {
         Some(c) if c.status == "True" => Answer::Moves {

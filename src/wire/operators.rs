@@ -13,7 +13,13 @@ json! {
     /// `kubevirt.io/v1.VirtualMachineInstance`.
     VirtualMachineInstance {
         metadata: Option<ObjectMeta>,
+        spec: VirtualMachineInstanceSpec,
         status: VirtualMachineInstanceStatus,
+    }
+
+    /// `kubevirt.io/v1.VirtualMachineInstanceSpec`.
+    VirtualMachineInstanceSpec {
+        eviction_strategy: Option<String>,
     }
 
     /// `kubevirt.io/v1.VirtualMachineInstanceStatus`.

@@ -4,6 +4,7 @@
 use super::cause::Cause;
 use crate::budget::context::BudgetContext;
 use crate::budget::ideal::Share;
+use crate::budget::operators::operator;
 use crate::finding::{Code, Ref};
 use crate::lists::some;
 
@@ -11,8 +12,9 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let owners: Vec<&Share> = b.ideal.owners.iter().filter(|s| s.covered > 0).collect();
     let allowed = b.ideal.allowed(&b.budget);
     let bare: Vec<&&Share> = owners.iter().filter(|s| i64::from(allowed) >= s.covered).collect();
-    // Where all may be evicted at once, `over-permissive` says so.
-    if owners.len() < 2 || bare.is_empty() || i64::from(allowed) >= b.ideal.healthy {
+    // Where all may be evicted at once, `over-permissive` says so. An operator's workloads are the members of one whole:
+    // racks of a database, monitors of a store.
+    if operator(&b.budget).is_some() || owners.len() < 2 || bare.is_empty() || i64::from(allowed) >= b.ideal.healthy {
         return None;
     }
     let pods = |n: i64| if n == 1 { "1 pod".to_owned() } else { format!("{n} pods") };

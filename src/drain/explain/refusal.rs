@@ -60,7 +60,7 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
         }),
         Refusal::Budget(id) => with_budget(context, id, |path| match code {
             Code::BudgetNever => never(context, id, path),
-            Code::BudgetShared => vec![shared(context, sim, id, path, stays)],
+            Code::BudgetShared => vec![shared(context, sim, (id, path), p, stays)],
             _ => vec![waits(context, sim, id, path)],
         }),
     };
@@ -121,10 +121,17 @@ fn never(context: &DrainContext<'_>, id: BudgetId, path: &str) -> Vec<Note> {
 }
 
 /// The drain itself has used what the budget allows.
-fn shared(context: &DrainContext<'_>, sim: &Simulation<'_>, id: BudgetId, path: &str, stays: bool) -> Note {
+fn shared(
+    context: &DrainContext<'_>,
+    sim: &Simulation<'_>,
+    (id, path): (BudgetId, &str),
+    p: &NodePod,
+    stays: bool,
+) -> Note {
     let allowed = context.budgets.tracker(id).map_or(0, |t| t.numbers.allowed);
     let evictions = if allowed == 1 { "1 eviction".to_owned() } else { format!("{allowed} evictions") };
-    let used = obstacle::used_on(sim, id);
+    // The pod itself is evicted in the end, where it does not stay.
+    let used: Vec<String> = obstacle::used_on(sim, id).into_iter().filter(|name| *name != *p.pod.meta.name).collect();
     let obstacle = stays.then(|| obstacle::first(context, sim, id)).flatten();
     let on = match &obstacle {
         Some(Obstacle::OfEvicted { pod, .. }) => format!(" on {pod}"),
@@ -145,7 +152,7 @@ fn shared(context: &DrainContext<'_>, sim: &Simulation<'_>, id: BudgetId, path: 
 /// Pods that are not healthy hold the budget.
 fn waits(context: &DrainContext<'_>, sim: &Simulation<'_>, id: BudgetId, path: &str) -> Note {
     let n = context.budgets.tracker(id).map(|t| t.numbers).unwrap_or_default();
-    let sum = if n.desired <= n.healthy {
+    let sum = if n.desired == 0 && n.healthy == 0 {
         // Nothing is required, or nothing expected: then nothing is spare either.
         format!("budget {path} allows no eviction while none of its pods is healthy")
     } else {

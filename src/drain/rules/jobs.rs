@@ -18,6 +18,21 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     if !rule.is_running() {
         return;
     }
+    let on_eviction = rule.context.controllers.of(rule.pod).map_or(OnEviction::Nothing, |c| c.on_eviction);
+    let why = match on_eviction {
+        OnEviction::FailsByPolicy => Some("its podFailurePolicy says so of disruptions (FailJob)".to_owned()),
+        OnEviction::FailsByLimit(limit) => {
+            let failed = status.failed.unwrap_or_default();
+            Some(format!("it counts as failed, and {failed} of backoffLimit {limit} are used up"))
+        }
+        OnEviction::Nothing => None,
+    };
+    if let Some(why) = why {
+        // A Job that fails makes no new pod.
+        let text = format!("Job {path} fails when this pod is evicted: {why}");
+        notes.push(Note::new(Code::Downtime, text).about([Ref::workload(job)]));
+        return;
+    }
     if spec.replaces_after_failed() {
         let why = if spec.pod_replacement_policy.is_some() {
             "podReplacementPolicy: Failed"
@@ -45,16 +60,6 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
         );
         notes.push(Note::new(Code::Quota, text).about([Ref::workload(job)]).severity(Severity::Info));
     }
-    let why = match rule.context.controllers.of(rule.pod).map(|c| c.on_eviction) {
-        Some(OnEviction::FailsByPolicy) => "its podFailurePolicy says so of disruptions (FailJob)".to_owned(),
-        Some(OnEviction::FailsByLimit(limit)) => {
-            let failed = status.failed.unwrap_or_default();
-            format!("it counts as failed, and {failed} of backoffLimit {limit} are used up")
-        }
-        Some(OnEviction::Nothing) | None => return,
-    };
-    let text = format!("Job {path} fails when this pod is evicted: {why}");
-    notes.push(Note::new(Code::Downtime, text).about([Ref::workload(job)]));
 }
 
 /// The label by which a workload asks Kueue for room.
