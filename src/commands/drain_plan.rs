@@ -38,6 +38,11 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::CSINode, "how many volumes a node can attach"),
     Need::helpful(Kind::CSIDriver, "how many volumes a node can attach"),
     Need::helpful(Kind::VolumeAttachment, "how many volumes a node has attached"),
+    Need::helpful(Kind::CSIStorageCapacity, "whether storage near a node is left for a replacement"),
+    Need::helpful(Kind::ResourceClaim, "whether a replacement gets its devices"),
+    Need::helpful(Kind::ResourceSlice, "whether a replacement gets its devices"),
+    Need::helpful(Kind::DeviceClass, "whether a replacement gets its devices"),
+    Need::helpful(Kind::DeviceTaintRule, "whether a replacement gets its devices"),
     Need::helpful(Kind::ResourceQuota, "whether a quota refuses a replacement"),
     Need::helpful(Kind::LimitRange, "what a quota counts a replacement as"),
     Need::helpful(Kind::Namespace, "which webhooks see an eviction, and whether a namespace is being deleted"),
@@ -47,7 +52,11 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::CustomResourceDefinition, "whether custom owners have a scale"),
     Need::incidental(Kind::CloudNativePGCluster, "whether CloudNativePG has another instance to make the primary"),
     Need::incidental(Kind::VirtualMachineInstance, "whether KubeVirt can migrate a virtual machine"),
-    Need::incidental(Kind::NodePool, "how long a grace Karpenter allows"),
+    Need::incidental(Kind::LonghornSetting, "what Longhorn does with its budgets while a node is drained"),
+    Need::incidental(Kind::NodePool, "whether Karpenter could add a node for a replacement"),
+    Need::incidental(Kind::NodeClaim, "until when Karpenter lets a node be drained"),
+    Need::incidental(Kind::EC2NodeClass, "which instance types a NodePool has, and whether it is ready"),
+    Need::incidental(Kind::EKSNodeClass, "which instance types a NodePool has, and whether it is ready"),
 ];
 
 /// Runs the command.

@@ -45,6 +45,7 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::ResourceQuota, "quotas that refuse pods"),
     Need::helpful(Kind::LimitRange, "limit ranges that refuse pods"),
     Need::helpful(Kind::ServiceAccount, "service accounts that do not exist"),
+    Need::helpful(Kind::PodGroup, "which pods are scheduled together"),
     Need::incidental(Kind::KueueWorkload, "why Kueue holds a pod or a Job"),
     Need::incidental(Kind::KueueLocalQueue, "why Kueue holds a pod or a Job"),
     Need::incidental(Kind::KueueClusterQueue, "why Kueue holds a pod or a Job"),
@@ -53,6 +54,9 @@ pub const NEEDS: &[Need] = &[
     Need::incidental(Kind::MutatingWebhookConfiguration, "who serves a webhook that refuses"),
     Need::helpful(Kind::Event, "what was reported"),
     Need::helpful(Kind::NodePool, "whether Karpenter could add a node"),
+    Need::incidental(Kind::NodeClaim, "which nodes Karpenter is adding or taking away"),
+    Need::incidental(Kind::EC2NodeClass, "which instance types a NodePool has, and whether it is ready"),
+    Need::incidental(Kind::EKSNodeClass, "which instance types a NodePool has, and whether it is ready"),
 ];
 
 /// Runs the command.

@@ -23,7 +23,17 @@ pub fn findings(pod: &Pod, holds: &[Hold], cx: &Context<'_>) -> Vec<Finding> {
 }
 
 fn cause(pod: &Pod, hold: &Hold, cx: &Context<'_>) -> Option<Finding> {
+    let unread = |kind: Kind, name: &str| {
+        let kind = kind.info().name;
+        let message =
+            format!("whether {kind} {name}, which the pod names, exists is unknown: {kind}s could not be read");
+        Some(Finding::new(Code::NotJudged, message))
+    };
     match hold {
+        Hold::Claim(_, ClaimFault::Missing(claim)) if cx.snapshot.coverage.hides(Kind::ResourceClaim) => {
+            unread(Kind::ResourceClaim, claim)
+        }
+        Hold::NoPodGroup(group) if cx.snapshot.coverage.hides(Kind::PodGroup) => unread(Kind::PodGroup, group),
         Hold::Gates => None,
         Hold::Claim(name, fault) => Some(claim(pod, name, fault, cx)),
         Hold::NoPodGroup(group) => {

@@ -22,6 +22,7 @@ mod keeps;
 mod lint;
 #[cfg(feature = "live")]
 mod live;
+mod needs;
 mod numbers;
 mod page;
 mod program;
