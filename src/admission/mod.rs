@@ -1,11 +1,13 @@
-//! Admission: which webhooks see a request about a pod, and who serves them.
+//! Admission: which webhooks and policies see a request about a pod, and who serves the webhooks.
 //!
-//! Whether a webhook denies what it sees, nobody but itself knows. What can be told is whether it sees a request at all,
-//! and whether anybody answers it.
+//! Whether a webhook denies what it sees, nobody but itself knows, and the expressions of policies are not evaluated. What
+//! can be told is whether they see a request at all, and whether anybody answers for a webhook.
 
+pub mod policies;
 mod request;
 pub mod webhooks;
 
+pub use policies::BoundPolicy;
 pub use request::{Request, Verb};
 pub use webhooks::{Backend, Service, Webhook};
 
@@ -16,12 +18,14 @@ use crate::snapshot::Snapshot;
 pub struct Admission<'a> {
     /// The webhooks that see some request about pods, in the order of their configurations.
     pub webhooks: Vec<Webhook<'a>>,
+    /// The policies that can deny some request about pods, in the order of their bindings.
+    pub policies: Vec<BoundPolicy<'a>>,
 }
 
 impl<'a> Admission<'a> {
     /// What a cluster has of it.
     pub fn new(snapshot: &'a Snapshot) -> Self {
-        Self { webhooks: webhooks::all(snapshot) }
+        Self { webhooks: webhooks::all(snapshot), policies: policies::all(snapshot) }
     }
 
     /// Whether anything is asked before pods are created or bound.

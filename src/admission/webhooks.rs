@@ -121,8 +121,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Mirrors `rules.Matcher`.
-fn rule_takes(rule: &RuleWithOperations, verb: Verb) -> bool {
+/// Whether a rule takes requests of a verb about pods. Mirrors `rules.Matcher`.
+pub(super) fn rule_takes(rule: &RuleWithOperations, verb: Verb) -> bool {
     let Some(r) = &rule.rule else { return false };
     let any = |list: &[String], one: &str| list.iter().any(|x| x == "*" || x == one);
     let takes_resource = |pattern: &String| {

@@ -49,6 +49,8 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::Service, "whether a webhook has a backend"),
     Need::helpful(Kind::ValidatingWebhookConfiguration, "whether a webhook denies an eviction"),
     Need::helpful(Kind::MutatingWebhookConfiguration, "whether a webhook denies an eviction"),
+    Need::helpful(Kind::ValidatingAdmissionPolicy, "whether a policy denies an eviction"),
+    Need::helpful(Kind::ValidatingAdmissionPolicyBinding, "whether a policy denies an eviction"),
     Need::helpful(Kind::CustomResourceDefinition, "whether custom owners have a scale"),
     Need::incidental(Kind::CloudNativePGCluster, "whether CloudNativePG has another instance to make the primary"),
     Need::incidental(Kind::VirtualMachineInstance, "whether KubeVirt can migrate a virtual machine"),

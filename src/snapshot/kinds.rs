@@ -75,6 +75,12 @@ macro_rules! each_kind {
             slim MutatingWebhookConfiguration:
                 "admissionregistration.k8s.io" "v1" "mutatingwebhookconfigurations" "" Cluster,
                 policy::MutatingWebhookConfiguration as api::admissionregistration::v1 => mutating_webhooks;
+            slim ValidatingAdmissionPolicy:
+                "admissionregistration.k8s.io" "v1" "validatingadmissionpolicies" "" Cluster,
+                policy::ValidatingAdmissionPolicy as api::admissionregistration::v1 => admission_policies;
+            slim ValidatingAdmissionPolicyBinding:
+                "admissionregistration.k8s.io" "v1" "validatingadmissionpolicybindings" "" Cluster,
+                policy::ValidatingAdmissionPolicyBinding as api::admissionregistration::v1 => admission_policy_bindings;
             slim Lease: "coordination.k8s.io" "v1" "leases" "" Namespaced,
                 events::Lease as api::coordination::v1 => leases;
             slim CustomResourceDefinition: "apiextensions.k8s.io" "v1" "customresourcedefinitions" "crd" Cluster,

@@ -88,6 +88,50 @@ wire! {
         match_conditions: list(MatchCondition) = 12,
     }
 
+    /// `admissionregistration.ValidatingAdmissionPolicy`.
+    ValidatingAdmissionPolicy {
+        metadata: msg(ObjectMeta) = 1,
+        spec: msg(ValidatingAdmissionPolicySpec) = 2,
+    }
+
+    /// `admissionregistration.ValidatingAdmissionPolicySpec`.
+    ValidatingAdmissionPolicySpec {
+        match_constraints: msg(MatchResources) = 2,
+        validations: list(Validation) = 3,
+    }
+
+    /// `admissionregistration.Validation`.
+    Validation {
+        expression: str = 1,
+    }
+
+    /// `admissionregistration.ValidatingAdmissionPolicyBinding`.
+    ValidatingAdmissionPolicyBinding {
+        metadata: msg(ObjectMeta) = 1,
+        spec: msg(ValidatingAdmissionPolicyBindingSpec) = 2,
+    }
+
+    /// `admissionregistration.ValidatingAdmissionPolicyBindingSpec`.
+    ValidatingAdmissionPolicyBindingSpec {
+        policy_name: str = 1,
+        match_resources: msg(MatchResources) = 3,
+        validation_actions: strings = 4,
+    }
+
+    /// `admissionregistration.MatchResources`.
+    MatchResources {
+        namespace_selector: msg(LabelSelector) = 1,
+        object_selector: msg(LabelSelector) = 2,
+        resource_rules: list(NamedRuleWithOperations) = 3,
+        exclude_resource_rules: list(NamedRuleWithOperations) = 4,
+    }
+
+    /// `admissionregistration.NamedRuleWithOperations`.
+    NamedRuleWithOperations {
+        resource_names: strings = 1,
+        rule_with_operations: inline(RuleWithOperations) = 2,
+    }
+
     /// `admissionregistration.WebhookClientConfig`.
     WebhookClientConfig {
         url: opt_str = 3,

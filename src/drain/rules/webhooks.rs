@@ -1,15 +1,16 @@
-//! Admission webhooks that see the removal of a pod, and deny it or fail; and pods that serve a webhook which is asked
-//! before new pods are made or bound.
+//! Admission webhooks and policies that see the removal of a pod, and deny it or fail; and pods that serve a webhook which
+//! is asked before new pods are made or bound.
 
 use super::RuleContext;
-use crate::admission::{Backend, Request, Verb, Webhook};
+use crate::admission::{Backend, BoundPolicy, Request, Verb, Webhook};
 use crate::cure::Remedy;
 use crate::drain::drainer::Removes;
 use crate::drain::filters::Decision;
 use crate::drain::note::{Drainability, Note};
 use crate::drain::refusal::Refusal;
-use crate::finding::{Code, Severity};
+use crate::finding::{Code, Ref, Severity};
 use crate::lists::some;
+use crate::snapshot::Kind;
 use crate::snapshot::pod::Pod;
 
 /// The request by which a webhook sees a pod's removal.
@@ -25,32 +26,61 @@ enum Sees {
 
 pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     for hook in &rule.context.admission.webhooks {
-        if let Some(sees) = sees(hook, rule) {
+        if let Some(sees) = sees(rule, |verb| is_asked(hook, verb, rule)) {
             notes.extend(removal(hook, sees, rule));
         }
         notes.extend(serves_alone(hook, rule));
     }
+    for policy in &rule.context.admission.policies {
+        let asked = |verb| policy.sees(rule.snapshot, Request::of(verb, rule.pod), &rule.pod.meta.name);
+        notes.extend(sees(rule, asked).map(|sees| bound(policy, sees)));
+    }
 }
 
-fn sees(hook: &Webhook<'_>, rule: &RuleContext<'_>) -> Option<Sees> {
+/// By which request somebody who is asked about requests of some verbs sees the removal.
+fn sees(rule: &RuleContext<'_>, asked: impl Fn(Verb) -> bool) -> Option<Sees> {
     let deletes = rule.context.drainer.removes == Removes::ByDeletion;
-    if !deletes && is_asked(hook, Verb::Evict, rule) {
+    if !deletes && asked(Verb::Evict) {
         return Some(Sees::Eviction);
     }
-    if !is_asked(hook, Verb::Delete, rule) {
+    if !asked(Verb::Delete) {
         return None;
     }
     if deletes { Some(Sees::Deletion) } else { (!rule.is_gone_at_once()).then_some(Sees::FinalDelete) }
 }
 
+impl Sees {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Eviction => "the eviction",
+            Self::Deletion => "the deletion",
+            Self::FinalDelete => "the kubelet's final delete",
+        }
+    }
+}
+
+/// What a policy means for the removal of the pod: its expressions are not evaluated.
+fn bound(policy: &BoundPolicy<'_>, sees: Sees) -> Note {
+    let text = format!(
+        "ValidatingAdmissionPolicy {} (binding {}, action Deny) is asked about {}, and its expressions are not evaluated \
+         here: whether the pod is removed is not known",
+        policy.name,
+        policy.binding,
+        sees.words()
+    );
+    let object = |kind: Kind, name: &str| {
+        let kind = kind.info().name;
+        Ref::new("admissionregistration.k8s.io/v1", kind, "", name)
+    };
+    Note::new(Code::AdmissionPolicy, text).means(Drainability::Unknown).about([
+        object(Kind::ValidatingAdmissionPolicy, policy.name),
+        object(Kind::ValidatingAdmissionPolicyBinding, policy.binding),
+    ])
+}
+
 /// What a webhook means for the removal of the pod.
 fn removal(hook: &Webhook<'_>, sees: Sees, rule: &RuleContext<'_>) -> Option<Note> {
-    let what = match sees {
-        Sees::Eviction => "the eviction",
-        Sees::Deletion => "the deletion",
-        Sees::FinalDelete => "the kubelet's final delete",
-    };
-    let who = format!("{} sees {what}", hook.who());
+    let who = format!("{} sees {}", hook.who(), sees.words());
     // A call that fails and may be left out is as if it had not been made.
     let unanswered = |why: String| {
         hook.fails.then(|| {
