@@ -5,7 +5,7 @@ use super::expand::{Expanded, expand};
 use super::ignore::Ignores;
 use super::manifest::{Content, Key, Manifest};
 use super::rules;
-use crate::budget::{Basis, Selection, Verdict, judge_by, numbers_by};
+use crate::budget::{Basis, Judgement, Selection, Verdict, judge, judge_by, numbers_by};
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::snapshot::Snapshot;
 use crate::snapshot::budget::Budget;
@@ -69,8 +69,11 @@ struct Found {
     findings: Vec<Finding>,
 }
 
-/// Checks manifests.
-pub fn check(manifests: &[Manifest], options: &Options) -> Outcome {
+/// Checks manifests. `cluster` is the cluster with the manifests applied, where there is one: what they do not have themselves
+/// is looked for there.
+pub fn check(manifests: &[Manifest], options: &Options, cluster: Option<&Snapshot>) -> Outcome {
+    let cluster = cluster.map(|snapshot| (snapshot, Selection::new(snapshot)));
+    let cluster = cluster.as_ref().map(|(snapshot, selection)| (*snapshot, selection));
     let mut expanded = expand(manifests, &options.namespace);
     let of = |m: &Manifest| Found { findings: document(m).into_iter().collect(), ..Found::default() };
     let mut found: Vec<Found> = manifests.iter().map(of).collect();
@@ -82,8 +85,8 @@ pub fn check(manifests: &[Manifest], options: &Options) -> Outcome {
     }
     let selection = Selection::new(&expanded.snapshot);
     settle(&mut expanded.snapshot, &selection);
-    budgets(&expanded, &selection, &mut found);
-    workloads(&expanded, &selection, options, &mut found);
+    budgets(&expanded, &selection, cluster, &mut found);
+    workloads(&expanded, &selection, cluster, options, &mut found);
     let objects: HashMap<usize, &Key> = expanded.places.iter().map(|(key, at)| (*at, key)).collect();
     let skipped = manifests.iter().filter(|m| m.content == Content::NoObject).count();
     let mut outcome = Outcome { skipped, ..Outcome::default() };
@@ -151,16 +154,28 @@ fn settle(snapshot: &mut Snapshot, selection: &Selection) {
     all.into_iter().for_each(|budget| snapshot.budgets.put(budget));
 }
 
-fn budgets(expanded: &Expanded, selection: &Selection, found: &mut [Found]) {
+/// A cluster and what its budgets cover.
+type Applied<'a> = Option<(&'a Snapshot, &'a Selection)>;
+
+fn budgets(expanded: &Expanded, selection: &Selection, cluster: Applied<'_>, found: &mut [Found]) {
     let snapshot = &expanded.snapshot;
     for (at, budget) in snapshot.budgets.iter().enumerate() {
         let key = ("PodDisruptionBudget".to_owned(), budget.meta.ns().to_owned(), budget.meta.name.to_string());
         let place = expanded.places.get(&key).and_then(|place| found.get_mut(*place));
         let (Some(found), Some(judged)) = (place, judge_by(Basis::Spec, snapshot, selection, at)) else { continue };
+        let there = cluster.filter(|_| judged.verdict == Verdict::Unused).and_then(|c| in_cluster(budget, c));
+        let judged = there.unwrap_or(judged);
         found.judged = true;
         found.verdict = Some(judged.verdict);
         found.findings.extend(judged.findings.into_iter().map(|finding| about_workloads(expanded, finding)));
     }
+}
+
+/// The budget as it is in a cluster, where it covers something there.
+fn in_cluster(budget: &Budget, (snapshot, selection): (&Snapshot, &Selection)) -> Option<Judgement> {
+    let at = snapshot.budgets.position(budget.meta.ns(), &budget.meta.name)?;
+    let covers = selection.pods(snapshot, at).next().is_some() || selection.workloads(snapshot, at).next().is_some();
+    covers.then(|| judge(snapshot, selection, at)).flatten()
 }
 
 /// The same finding, about workloads where it is about the pods that stand for theirs.
@@ -179,12 +194,17 @@ fn about_workloads(expanded: &Expanded, mut finding: Finding) -> Finding {
     finding.about(refs)
 }
 
-fn workloads(expanded: &Expanded, selection: &Selection, options: &Options, found: &mut [Found]) {
+fn workloads(expanded: &Expanded, selection: &Selection, cluster: Applied<'_>, options: &Options, found: &mut [Found]) {
     let snapshot: &Snapshot = &expanded.snapshot;
     for workload in snapshot.workloads.iter() {
         let key = (workload.kind.to_string(), workload.meta.ns().to_owned(), workload.meta.name.to_string());
         let Some(found) = expanded.places.get(&key).and_then(|place| found.get_mut(*place)) else { continue };
-        let context = WorkloadContext::new(snapshot, selection, workload, options.require_budgets);
+        let mut context = WorkloadContext::new(snapshot, selection, workload, options.require_budgets);
+        let labels = workload.template.as_ref().map(|t| &t.meta.labels);
+        if let (Some((snapshot, selection)), Some(labels)) = (cluster, labels) {
+            let there = selection.of_labels(snapshot, workload.meta.ns(), labels).len();
+            context.budgets = context.budgets.max(there);
+        }
         found.judged = true;
         found.findings.extend(rules::RULES.iter().filter_map(|rule| rule(&context)));
     }
@@ -210,7 +230,7 @@ mod tests {
             let codes = c.findings.iter().map(|f| f.code.as_str()).collect();
             (object, c.verdict.map_or("", Verdict::as_str), codes)
         };
-        check(&manifests, options).items.iter().map(row).collect()
+        check(&manifests, options, None).items.iter().map(row).collect()
     }
 
     fn budget(name: &str, spec: Value) -> Value {
@@ -336,7 +356,7 @@ mod tests {
                     content: Content::Object(object),
                 })
                 .collect();
-        let outcome = check(&manifests, &Options { namespace: "shop".to_owned(), ..Options::default() });
+        let outcome = check(&manifests, &Options { namespace: "shop".to_owned(), ..Options::default() }, None);
         let overlap = &outcome.items[0].findings[0];
         assert_eq!(overlap.code, Code::Overlap);
         assert!(overlap.objects.contains(&"Deployment/shop/web".to_owned()), "{:?}", overlap.objects);

@@ -46,10 +46,14 @@ const READ: &[Kind] = &[
     Kind::HorizontalPodAutoscaler,
 ];
 
-/// Expands manifests; what names no namespace is of `namespace`.
-pub(super) fn expand(manifests: &[Manifest], namespace: &str) -> Expanded {
+/// Something of a manifest, with the manifest's position.
+type At<T> = (usize, T);
+
+/// The objects of manifests, each with its position, and what was found on the way: in the version that is served, with
+/// what the API server sets, and with what autoscalers' operators make of them. What names no namespace is of `namespace`.
+pub(super) fn objects(manifests: &[Manifest], namespace: &str) -> (Vec<At<Value>>, Vec<At<Finding>>) {
     let mut notes = Vec::new();
-    let mut objects: Vec<(usize, Value)> = Vec::new();
+    let mut objects: Vec<At<Value>> = Vec::new();
     for (at, manifest) in manifests.iter().enumerate() {
         let Content::Object(object) = &manifest.content else { continue };
         let mut object = object.clone();
@@ -60,9 +64,21 @@ pub(super) fn expand(manifests: &[Manifest], namespace: &str) -> Expanded {
     }
     let there: HashSet<Key> = objects.iter().map(|(_, o)| key(o)).collect();
     objects.retain(|(_, o)| !is_made_by(o, &there));
-    let autoscalers: Vec<(usize, Value)> =
+    let autoscalers: Vec<At<Value>> =
         objects.iter().filter_map(|(at, o)| Some((*at, scale::of_scaled_object(o)?))).collect();
     objects.extend(autoscalers);
+    (objects, notes)
+}
+
+/// Whether it is of a custom kind that has its pod template and its scale where a Deployment has them.
+pub(super) fn is_custom(object: &Value) -> bool {
+    CUSTOM.contains(&(api_version::split(text(object, "/apiVersion")).0, text(object, "/kind")))
+}
+
+/// Expands manifests; what names no namespace is of `namespace`.
+pub(super) fn expand(manifests: &[Manifest], namespace: &str) -> Expanded {
+    let (mut objects, notes) = objects(manifests, namespace);
+    let there: HashSet<Key> = objects.iter().map(|(_, o)| key(o)).collect();
     let floors = Floors::new(objects.iter().map(|(_, o)| o));
     for (_, object) in &mut objects {
         if let Some(floor) = floors.of(object)
@@ -93,8 +109,7 @@ struct Building {
 
 impl Building {
     fn add(&mut self, at: usize, object: &Value) {
-        let group = api_version::split(text(object, "/apiVersion")).0;
-        if CUSTOM.contains(&(group, text(object, "/kind"))) {
+        if is_custom(object) {
             self.places.insert(key(object), at);
             self.custom_scale(object);
             self.stand_in(object, object, replicas(object));

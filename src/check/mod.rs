@@ -9,6 +9,7 @@
 //!                 Checked (an object each) ─► ignore ─► report
 //! ```
 
+pub mod against;
 mod context;
 mod engine;
 mod expand;

@@ -13,6 +13,8 @@ Examples:
   kubectl pdb check -f deploy/ -o github        annotations on a pull request
   kubectl pdb check -f deploy/ -o sarif > pdb.sarif
   kubectl pdb check -f deploy/ --ignore quorum:shop/db
+  kubectl pdb check -f deploy/ --from cluster.json  what they change there
+  kubectl pdb check -f deploy/ --cluster            what they change, live
 
 On an object itself the annotation kubectl-pdb/ignore names codes that are left out: \"zero-by-rule,quorum\", or \"*\".
 
@@ -22,6 +24,10 @@ pub struct CheckArgs {
     /// A manifest file, a folder with all below it, or - (standard input); can be repeated [default: what --from reads]
     #[arg(long = "filename", short = 'f', value_name = "FILE|DIR|-", value_hint = ValueHint::AnyPath)]
     pub files: Vec<String>,
+    /// Say what the manifests change in a cluster: that of the present context, or of this kubeconfig cluster
+    #[cfg(feature = "live")]
+    #[arg(long, num_args = 0..=1, default_missing_value = "", value_name = "NAME")]
+    pub cluster: Option<String>,
     /// Tell only findings of this severity or a worse one
     #[arg(long, value_enum, default_value_t = Level::Info, value_name = "SEVERITY")]
     pub severity: Level,

@@ -1,15 +1,33 @@
 //! `check`: what manifests would do, before they are applied.
 
+use super::{drain_plan, status, why_pending};
 use crate::answer::Answer;
+use crate::check::against::against;
 use crate::check::{Checked, Content, Ignores, Options, check};
 use crate::cli::{CheckArgs, Global, Level};
 use crate::error::{Failure, Result};
 use crate::file::documents;
 use crate::finding::Finding;
+use crate::input::Scope;
 use crate::render::{self, Format};
-use crate::report::check::{CheckItem, CheckReport};
-use crate::report::{API_VERSION, Document, Source};
+use crate::report::check::{ChangeReport, CheckItem, CheckReport};
+use crate::report::{API_VERSION, Document, Need, Source};
+use crate::snapshot::{Kind, Snapshot};
 use jiff::Timestamp;
+
+/// The kinds that are read of a cluster which the manifests are held against: what a drain meets, and what places pods.
+pub fn needs() -> Vec<Need> {
+    with_pending_and_status(drain_plan::NEEDS.to_vec())
+}
+
+fn with_pending_and_status(mut all: Vec<Need>) -> Vec<Need> {
+    for need in why_pending::NEEDS.iter().chain(status::NEEDS) {
+        if !all.iter().any(|known| known.kind == need.kind) {
+            all.push(Need::incidental(need.kind, need.effect));
+        }
+    }
+    all
+}
 
 /// Runs the command.
 pub fn run(args: &CheckArgs, global: &Global) -> Result<Answer> {
@@ -17,60 +35,82 @@ pub fn run(args: &CheckArgs, global: &Global) -> Result<Answer> {
     if paths.is_empty() {
         return Err(Failure::usage("no manifests are given").hint("give a file, a folder or - with -f"));
     }
+    let cluster = cluster(args, global)?;
     let manifests = documents(paths)?;
     if manifests.iter().all(|m| m.content == Content::NoObject) {
         return Err(Failure::bad_input(format!("{}: no Kubernetes object in it", paths.join(", ")))
             .hint("give .yaml, .yml or .json files, or what helm template prints with -f -"));
     }
     let options = Options {
-        namespace: global.namespace.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| "default".to_owned()),
+        namespace: namespace(global, cluster.as_ref()),
         require_budgets: args.require_budgets,
         ignores: ignores(args)?,
     };
-    let outcome = check(&manifests, &options);
-    let status = exit_status(&outcome.items, args.fail_on);
+    let against = cluster.as_ref().map(|snapshot| against(&manifests, &options.namespace, snapshot));
+    let outcome = check(&manifests, &options, against.as_ref().map(|a| &a.snapshot));
     let item = |checked: &Checked| {
         let mut item = CheckItem::from(checked);
         item.findings.retain(|f| args.severity.takes(f.severity));
         item
     };
+    let changes = against.as_ref().map(|a| &*a.changes).unwrap_or_default();
+    let mut ignored = outcome.ignored;
+    let mut findings = against.as_ref().map(|a| a.findings.clone()).unwrap_or_default();
+    findings.retain(|finding| {
+        let hidden = finding.refs.iter().any(|about| options.ignores.hide(finding.code, about, None));
+        ignored += usize::from(hidden);
+        !hidden
+    });
     let report = CheckReport {
         items: outcome.items.iter().map(item).collect(),
-        changes: Vec::new(),
-        ignored: outcome.ignored,
+        changes: changes.iter().map(ChangeReport::from).collect(),
+        ignored,
         skipped: outcome.skipped,
     };
-    let document = Document {
-        api_version: API_VERSION,
-        kind: "CheckReport",
-        generated_at: Timestamp::now(),
-        source: Source {
-            context: None,
-            server: None,
-            files: paths.clone(),
-            server_version: None,
-            now: Timestamp::now(),
+    let mut document = match &cluster {
+        Some(snapshot) => {
+            let needs = with_pending_and_status(drain_plan::needs_of(snapshot));
+            Document::new("CheckReport", snapshot, &needs, Timestamp::now(), ()).with(report)
+        }
+        None => Document {
+            api_version: API_VERSION,
+            kind: "CheckReport",
+            generated_at: Timestamp::now(),
+            source: Source {
+                context: None,
+                server: None,
+                files: Vec::new(),
+                server_version: None,
+                now: Timestamp::now(),
+            },
+            complete: true,
+            gaps: Vec::new(),
+            findings: Vec::new(),
+            body: report,
         },
-        complete: !outcome.items.iter().any(Checked::is_unknown),
-        gaps: Vec::new(),
-        findings: Vec::new(),
-        body: report,
     };
+    document.source.files.splice(0..0, paths.iter().cloned());
+    document.complete &= !outcome.items.iter().any(Checked::is_unknown) && !against.is_some_and(|a| a.is_unknown);
+    let all = outcome.items.iter().flat_map(|c| &c.findings).chain(&findings);
+    let status = exit_status(all, args.fail_on, document.complete);
+    findings.retain(|f| args.severity.takes(f.severity));
+    document.findings = findings;
     let screen = global.screen();
     let fails = |finding: &Finding| args.fail_on.takes(finding.severity);
     let text = match screen.format {
         Format::Json => render::json(&document)?,
         Format::Yaml => render::yaml(&document)?,
-        Format::Sarif => render::json(&render::check::sarif::log(&document.body))?,
-        Format::Junit => render::check::junit::suites(&document.body, fails),
-        Format::Github => render::check::github::annotations(&document.body),
+        Format::Sarif => render::json(&render::check::sarif::log(&document))?,
+        Format::Junit => render::check::junit::suites(&document, fails),
+        Format::Github => render::check::github::annotations(&document),
         Format::Html => render::html::check(&document),
         Format::JsonPath | Format::CustomColumns => render::templated(&document, &global.output(), &screen)?,
         format @ Format::Csv => return Err(super::not_written("check", format)),
         Format::Name => render::check::names(&document.body),
-        Format::Text | Format::Wide => render::check::text(&document.body, &screen),
+        Format::Text | Format::Wide => render::check::text(&document, &screen, cluster.is_some()),
     };
-    Ok(Answer { text, warnings: Vec::new(), nothing: None, status })
+    let warnings = cluster.as_ref().map(super::input_warnings).unwrap_or_default();
+    Ok(Answer { text, warnings, nothing: None, status })
 }
 
 fn ignores(args: &CheckArgs) -> Result<Ignores> {
@@ -83,12 +123,41 @@ fn ignores(args: &CheckArgs) -> Result<Ignores> {
     Ok(Ignores(all))
 }
 
-fn exit_status(items: &[Checked], fail_on: Level) -> u8 {
-    if items.iter().flat_map(|c| &c.findings).any(|f| fail_on.takes(f.severity)) {
+/// The cluster that the manifests are held against: a snapshot of it beside the manifests, or a live one that flags name.
+fn cluster(args: &CheckArgs, global: &Global) -> Result<Option<Snapshot>> {
+    let from = !args.files.is_empty() && !global.from.is_empty();
+    #[cfg(feature = "live")]
+    let live = global.connect.any_given().is_some();
+    #[cfg(not(feature = "live"))]
+    let live = false;
+    if !from && !live {
+        return Ok(None);
+    }
+    if from && args.files.iter().chain(&global.from).filter(|path| *path == "-").count() > 1 {
+        return Err(Failure::usage("-f - and --from - both read standard input: give a file for one of the two"));
+    }
+    let snapshot = global.input()?.read(&needs(), &Scope::All)?;
+    super::require(&snapshot, Kind::Node)?;
+    super::require(&snapshot, Kind::Pod)?;
+    Ok(Some(snapshot))
+}
+
+/// The namespace of what names none: as the flag has it, else the context of a live cluster.
+fn namespace(global: &Global, cluster: Option<&Snapshot>) -> String {
+    if cluster.is_some_and(|snapshot| snapshot.source.server.is_some())
+        && let Scope::Namespace(name) = global.scope(false)
+    {
+        return name;
+    }
+    global.namespace.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| "default".to_owned())
+}
+
+fn exit_status<'f>(mut findings: impl Iterator<Item = &'f Finding>, fail_on: Level, complete: bool) -> u8 {
+    if findings.any(|f| fail_on.takes(f.severity)) {
         2
-    } else if items.iter().any(Checked::is_unknown) {
-        3
-    } else {
+    } else if complete {
         0
+    } else {
+        3
     }
 }

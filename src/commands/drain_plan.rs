@@ -121,7 +121,7 @@ fn answer(request: &Request, args: &DrainPlanArgs, global: &Global, snapshot: &S
 }
 
 /// The kinds that this answer rests on: of owners only those that some pod names.
-fn needs_of(snapshot: &Snapshot) -> Vec<Need> {
+pub(super) fn needs_of(snapshot: &Snapshot) -> Vec<Need> {
     let named = |kind: Kind| {
         snapshot.pods.iter().filter_map(|p| p.meta.controller.as_ref()).any(|o| *o.kind == *kind.info().name)
     };

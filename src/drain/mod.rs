@@ -31,7 +31,7 @@ mod plan;
 #[cfg(test)]
 mod properties;
 mod refusal;
-mod replacement;
+pub(crate) mod replacement;
 mod rules;
 mod simulation;
 mod termination;
@@ -46,7 +46,7 @@ use crate::finding::{Code, Finding, Ref, Severity};
 use crate::snapshot::Snapshot;
 use context::DrainContext;
 use node_pod::NodePod;
-use options::After;
+use options::{After, DrainOptions};
 use order::{Drainable, Order};
 use outcome::Verdict;
 use rules::Rules;
@@ -70,6 +70,17 @@ pub fn plan(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Pl
     let order = order::order(&rules, &drainable, request.after);
     let findings = general(request, &nodes, &order);
     Plan { nodes, order, findings }
+}
+
+/// What the drain of each node would meet, were it drained alone: without cures, and without an order.
+pub fn each_alone(snapshot: &Snapshot, selection: &Selection) -> Vec<NodePlan> {
+    let options = DrainOptions::default();
+    let state = context::state_of(snapshot);
+    let context = DrainContext::new(snapshot, selection, &state, &options);
+    let rules = Rules::new(&context);
+    let nodes: Vec<_> = snapshot.nodes.iter().cloned().collect();
+    let pods: Vec<Vec<NodePod>> = nodes.iter().map(|n| rules.node_pods(&n.meta.name)).collect();
+    nodes::plan(&context, &Request { nodes, each_alone: true, options: options.clone(), after: After::Back }, &pods)
 }
 
 /// What is to be said of the command as a whole.

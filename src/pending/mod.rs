@@ -28,7 +28,7 @@ pub mod startup;
 pub mod threats;
 
 pub use item::{Item, Subject};
-pub use planned::planned;
+pub use planned::{admitted, planned, pods_wanted};
 pub use report::{Answer, pending};
 pub use select::{KindWord, Request, Target};
 pub use stage::Stage;

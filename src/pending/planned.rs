@@ -55,11 +55,11 @@ pub fn planned(
 }
 
 /// The pods that a manifest asks for.
-struct Wanted {
+pub struct Wanted {
     /// How many.
-    count: usize,
+    pub count: usize,
     /// The first of them: all, or more than the cluster has room for.
-    pods: Vec<Arc<Pod>>,
+    pub pods: Vec<Arc<Pod>>,
 }
 
 /// A kubelet runs some hundred pods; a node that says it has room for more is believed up to here.
@@ -123,8 +123,8 @@ fn place(subject: Subject, wanted: &Wanted, state: &mut State, cx: &Context<'_>)
     item
 }
 
-/// The pods that a workload of a manifest would make.
-fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) -> Option<Wanted> {
+/// The pods that a workload of a manifest would make. The claims of a StatefulSet's pods are added to the cluster.
+pub fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) -> Option<Wanted> {
     let template = w.template.as_ref()?;
     let mut one = pod_of(w, template);
     let hash: (Str, Str) = ("pod-template-hash".into(), "new".into());
@@ -144,10 +144,15 @@ fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) ->
         _ => w.replicas().unwrap_or(1),
     };
     let count = replicas.unwrap_or(usize::try_from(stated).unwrap_or(0));
+    let first = match &w.detail {
+        Detail::StatefulSet(d) => i64::from(d.0.first_ordinal()),
+        _ => 0,
+    };
     let mut pods = Vec::new();
     // The first that has no room tells of all that follow.
     for at in 0..count.min(pod_slots(cluster).saturating_add(1)) {
         let mut pod = one.clone();
+        let at = i64::try_from(at).unwrap_or(i64::MAX).saturating_add(first);
         pod.meta.name = format!("{}-{at}", w.meta.name).into();
         if let Detail::StatefulSet(d) = &w.detail {
             for claim in &d.0.volume_claim_templates {
@@ -168,7 +173,7 @@ fn pods_wanted(w: &Workload, replicas: Option<usize>, cluster: &mut Snapshot) ->
 }
 
 /// The pod as the API server would keep it: with its namespace and its priority.
-fn admitted(pod: &Arc<Pod>, namespace: &str, cluster: &Snapshot) -> Arc<Pod> {
+pub fn admitted(pod: &Arc<Pod>, namespace: &str, cluster: &Snapshot) -> Arc<Pod> {
     let mut pod = (**pod).clone();
     pod.meta.namespace.get_or_insert_with(|| namespace.into());
     pod.meta.controller = None;

@@ -2,6 +2,7 @@
 
 use crate::budget::Verdict;
 use crate::check::Checked;
+use crate::check::against::{Change, Subject};
 use crate::finding::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -80,5 +81,24 @@ impl From<&Checked> for CheckItem {
             verdict: c.verdict,
             findings: c.findings.clone(),
         }
+    }
+}
+
+impl From<&Change> for ChangeReport {
+    fn from(c: &Change) -> Self {
+        let mut report = Self {
+            node: None,
+            budget: None,
+            pod: None,
+            before: c.before.to_owned(),
+            after: c.after.to_owned(),
+            why: c.why.clone(),
+        };
+        match &c.subject {
+            Subject::Node(name) => report.node = Some(name.clone()),
+            Subject::Budget(path) => report.budget = Some(path.clone()),
+            Subject::Pod(path) => report.pod = Some(path.clone()),
+        }
+        report
     }
 }

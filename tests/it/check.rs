@@ -195,3 +195,32 @@ fn the_page_and_the_names_have_what_the_text_has() {
     assert!(check(&manifests, &["--severity=error"]).out.contains("1 error"));
     assert!(check(&web("0", "3"), &["--severity=error"]).out.contains("no findings"));
 }
+
+/// Both pods of the budget are on n1: it refuses both, or lets the second go once the first has its replacement.
+#[test]
+fn what_manifests_change_in_a_cluster_is_told() {
+    let cluster = here("cases/drain-plan/own-webhook-object-selector-never-matches/cluster.json");
+    let cluster = cluster.to_str().unwrap();
+    let pdb = |min: i32| {
+        format!(
+            "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {{name: api, namespace: web}}\n\
+             spec: {{minAvailable: {min}, selector: {{matchLabels: {{app: api}}}}}}\n"
+        )
+    };
+    for (min, status, want) in [
+        (2, 2, &["node n1: drains → blocked", "budget web/api: allows → never"][..]),
+        (1, 0, &["node n1: drains → waits"]),
+    ] {
+        let ran = check(&pdb(min), &["--from", cluster, "-o", "json"]);
+        let changes = ran.json()["changes"].as_array().cloned().unwrap_or_default();
+        let told: Vec<String> = changes
+            .iter()
+            .map(|c| {
+                let text = |field: &str| c[field].as_str().unwrap_or_default();
+                let kind = ["node", "budget", "pod"].into_iter().find(|kind| c[kind].is_string()).unwrap_or_default();
+                format!("{kind} {}: {} → {}", text(kind), text("before"), text("after"))
+            })
+            .collect();
+        assert_eq!((told, ran.status), (want.iter().map(ToString::to_string).collect(), status), "minAvailable {min}");
+    }
+}

@@ -73,7 +73,7 @@ fn by_status(c: &Controller<'_>, status: &DaemonSetStatus, pods: &[&Arc<Pod>]) -
 }
 
 /// The node that a DaemonSet's pod is for: its own, or the one that its affinity names.
-fn node_of(pod: &Pod) -> Option<&Str> {
+pub fn node_of(pod: &Pod) -> Option<&Str> {
     pod.node.as_ref().or_else(|| {
         let terms = &pod.spec.node_affinity.as_ref()?.0;
         let field = terms.first()?.fields.first()?;

@@ -2,26 +2,36 @@
 
 use super::{place, title};
 use crate::finding::Severity;
+use crate::report::Document;
 use crate::report::check::CheckReport;
 
 /// A line for each finding: `::error file=a.yaml,line=3,title=zero-by-rule::…`.
-pub fn annotations(report: &CheckReport) -> String {
+pub fn annotations(document: &Document<CheckReport>) -> String {
     let mut out = String::new();
-    for item in &report.items {
+    for item in &document.body.items {
         let (file, line) = place(item);
         for finding in &item.findings {
-            let command = match finding.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-                Severity::Info => "notice",
-            };
+            let command = command(finding.severity);
             let message = [title(item), finding.message.clone()].into_iter().filter(|t| !t.is_empty());
             let message = data(&message.collect::<Vec<_>>().join(": "));
             let (file, code) = (property(file), finding.code);
             out.push_str(&format!("::{command} file={file},line={line},title={code}::{message}\n"));
         }
     }
+    // What the manifests do to a cluster stands on no line.
+    for finding in &document.findings {
+        let (command, code, message) = (command(finding.severity), finding.code, data(&finding.message));
+        out.push_str(&format!("::{command} title={code}::{message}\n"));
+    }
     out
+}
+
+fn command(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "notice",
+    }
 }
 
 /// Mirrors `escapeData` of `actions/toolkit`.

@@ -3,19 +3,22 @@
 
 use super::{place, title};
 use crate::finding::{Code, Finding};
+use crate::report::Document;
 use crate::report::check::{CheckItem, CheckReport};
 use std::fmt::Write;
 
 /// The suites. A finding that `fails` is a failure, a document that was not judged is skipped, and other findings are
 /// written to the output of their case.
-pub fn suites(report: &CheckReport, fails: impl Fn(&Finding) -> bool) -> String {
+pub fn suites(document: &Document<CheckReport>, fails: impl Fn(&Finding) -> bool) -> String {
+    let changes = changes(document);
+    let report = &document.body;
     let failing = |i: &&CheckItem| i.findings.iter().any(&fails);
-    let items = &report.items;
+    let items: Vec<CheckItem> = report.items.iter().cloned().chain(changes).collect();
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let counts = |items: &[CheckItem]| {
         format!("tests=\"{}\" failures=\"{}\" errors=\"0\"", items.len(), items.iter().filter(failing).count())
     };
-    let _ = writeln!(out, "<testsuites name=\"kubectl pdb check\" {}>", counts(items));
+    let _ = writeln!(out, "<testsuites name=\"kubectl pdb check\" {}>", counts(&items));
     for suite in items.chunk_by(|a, b| a.file == b.file) {
         let file = suite.first().map(|i| &*i.file).unwrap_or_default();
         let _ = writeln!(out, "  <testsuite name=\"{}\" {}>", escape(file), counts(suite));
@@ -24,6 +27,21 @@ pub fn suites(report: &CheckReport, fails: impl Fn(&Finding) -> bool) -> String 
     }
     out.push_str("</testsuites>\n");
     out
+}
+
+/// What the manifests do to a cluster, as a case of its own: on no line of a file.
+fn changes(document: &Document<CheckReport>) -> Option<CheckItem> {
+    let item = || CheckItem {
+        file: "cluster".to_owned(),
+        line: 1,
+        template: None,
+        kind: Some("with these manifests applied".to_owned()),
+        namespace: None,
+        name: None,
+        verdict: None,
+        findings: document.findings.clone(),
+    };
+    (!document.findings.is_empty()).then(item)
 }
 
 fn case(item: &CheckItem, fails: &impl Fn(&Finding) -> bool) -> String {

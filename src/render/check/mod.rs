@@ -9,6 +9,7 @@ use super::style::{Tone, paint, safe};
 use super::table::wrap;
 use crate::finding::{Finding, Severity};
 use crate::lists::count;
+use crate::report::Document;
 use crate::report::check::{ChangeReport, CheckItem, CheckReport};
 use std::collections::BTreeSet;
 
@@ -33,7 +34,8 @@ pub(super) fn title(item: &CheckItem) -> String {
 }
 
 /// The findings by file and line, and their number.
-pub fn text(report: &CheckReport, screen: &Screen) -> String {
+pub fn text(document: &Document<CheckReport>, screen: &Screen, against: bool) -> String {
+    let report = &document.body;
     let mut out = String::new();
     for item in report.items.iter().filter(|i| !i.findings.is_empty()) {
         let (file, line) = (&item.file, item.line);
@@ -47,8 +49,11 @@ pub fn text(report: &CheckReport, screen: &Screen) -> String {
     if !out.is_empty() {
         out.push('\n');
     }
-    out.push_str(&changes(&report.changes, screen));
+    if against {
+        out.push_str(&changes(&report.changes, screen));
+    }
     out.push_str(&summary(report));
+    out.push_str(&super::gaps(document, screen));
     out
 }
 
@@ -65,17 +70,33 @@ fn paragraph(finding: &Finding, screen: &Screen) -> String {
     out
 }
 
+/// A text tells so many changes.
+const MOST_CHANGES: usize = 20;
+
 fn changes(changes: &[ChangeReport], screen: &Screen) -> String {
     if changes.is_empty() {
-        return String::new();
+        return "With these manifests applied, the same nodes drain, and no budget or pod fares otherwise.\n\n"
+            .to_owned();
     }
     let mut out = format!("{}\n", paint("with these manifests applied", Tone::Strong));
-    for change in changes {
-        let line = format!("{}: {} (before: {}); {}", subject(change), change.after, change.before, safe(&change.why));
-        out.push_str(&format!("  {}\n", wrap(&line, screen.prose_width(), 4)));
+    for change in changes.iter().take(MOST_CHANGES) {
+        out.push_str(&format!("  {}\n", wrap(&safe(&sentence(change)), screen.prose_width(), 4)));
+    }
+    if changes.len() > MOST_CHANGES {
+        out.push_str(&format!("  {} more: -o json has all\n", count(changes.len() - MOST_CHANGES, "change")));
     }
     out.push('\n');
     out
+}
+
+/// A change in a sentence: `node n1 can no longer be drained: …`.
+pub(super) fn sentence(change: &ChangeReport) -> String {
+    let (what, why) = (subject(change), &change.why);
+    match (&change.node, &*change.before, &*change.after) {
+        (Some(_), _, "blocked") => format!("{what} can no longer be drained: {why}"),
+        (Some(_), "blocked", "drains" | "waits") => format!("{what} can be drained: {why}"),
+        _ => format!("{what}: {} (before: {}): {why}", change.after, change.before),
+    }
 }
 
 /// `node n1`, `budget shop/web`, `pod shop/web-0`.

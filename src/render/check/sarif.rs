@@ -3,16 +3,21 @@
 
 use super::{place, title};
 use crate::finding::{Code, Finding, Severity};
+use crate::report::Document;
 use crate::report::check::{CheckItem, CheckReport};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The log of one run.
-pub fn log(report: &CheckReport) -> Value {
-    let codes: BTreeSet<Code> = report.items.iter().flat_map(|i| &i.findings).map(|f| f.code).collect();
+pub fn log(document: &Document<CheckReport>) -> Value {
+    let report = &document.body;
+    let codes: BTreeSet<Code> =
+        report.items.iter().flat_map(|i| &i.findings).chain(&document.findings).map(|f| f.code).collect();
     let codes: Vec<Code> = codes.into_iter().collect();
     let results = report.items.iter().flat_map(|i| i.findings.iter().map(move |f| (i, f)));
-    let results: Vec<Value> = results.map(|(item, finding)| result(item, finding, &codes)).collect();
+    let results = results.map(|(item, finding)| result(Some(item), finding, &codes));
+    // What the manifests do to a cluster stands on no line.
+    let results: Vec<Value> = results.chain(document.findings.iter().map(|f| result(None, f, &codes))).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -38,18 +43,18 @@ fn rule(code: Code) -> Value {
     })
 }
 
-fn result(item: &CheckItem, finding: &Finding, codes: &[Code]) -> Value {
-    let (file, line) = place(item);
+fn result(item: Option<&CheckItem>, finding: &Finding, codes: &[Code]) -> Value {
     let fixes: Vec<&str> = finding.remedies.iter().map(|r| &*r.text).collect();
     let text = match &fixes[..] {
         [] => finding.message.clone(),
         fixes => format!("{}\nTo correct this: {}", finding.message, fixes.join("; or: ")),
     };
-    let object = title(item);
-    let mut location = json!({"physicalLocation": {
-        "artifactLocation": {"uri": uri(file)},
-        "region": {"startLine": line.max(1)},
-    }});
+    let object = item.map_or_else(|| finding.objects.join(", "), title);
+    let mut location = json!({});
+    if let Some((file, line)) = item.map(place) {
+        location["physicalLocation"] =
+            json!({"artifactLocation": {"uri": uri(file)}, "region": {"startLine": line.max(1)}});
+    }
     if !object.is_empty() {
         location["logicalLocations"] = json!([{"fullyQualifiedName": object, "kind": "object"}]);
     }

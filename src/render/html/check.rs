@@ -2,7 +2,7 @@
 
 use super::page::page;
 use super::parts;
-use crate::render::check::{subject, summary, title};
+use crate::render::check::{sentence, summary, title};
 use crate::report::Document;
 use crate::report::check::CheckReport;
 use maud::html;
@@ -17,7 +17,7 @@ pub fn check(document: &Document<CheckReport>) -> String {
                 h2 { "With these manifests applied" }
                 ul {
                     @for change in &report.changes {
-                        li { b { (subject(change)) } ": " (change.after) " (before: " (change.before) "); " (change.why) }
+                        li { (sentence(change)) }
                     }
                 }
             }
