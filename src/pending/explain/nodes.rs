@@ -249,7 +249,35 @@ fn mismatches(pod: &Pod, nodes: &[&Arc<NodeInfo>]) -> String {
     parts.join("; ")
 }
 
-/// Labels of a node nothing else speaks against.
+/// Whether a label says what a node is, or which pool it is of, and so is set by the kubelet, a cloud or an autoscaler: the
+/// domains that Kubernetes reserves (`kubernetes.io` and `k8s.io`, clouds' and Karpenter's own below them included), and
+/// those of clouds, autoscalers and storage drivers beside them. A person who changes such a label makes it false.
+fn is_given(key: &str) -> bool {
+    const DOMAINS: &[&str] = &[
+        "kubernetes.io",
+        "k8s.io",
+        "karpenter.sh",
+        "karpenter.k8s.aws",
+        "eks.amazonaws.com",
+        "eksctl.io",
+        "cloud.google.com",
+        "kubernetes.azure.com",
+        "digitalocean.com",
+        "linode.com",
+        "scaleway.com",
+        "oraclecloud.com",
+        "openshift.io",
+        "cluster.x-k8s.io",
+        "rancher.io",
+        "gardener.cloud",
+    ];
+    key.split_once('/').is_some_and(|(domain, _)| {
+        domain.starts_with("topology.")
+            || DOMAINS.iter().any(|d| domain.strip_suffix(d).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+    })
+}
+
+/// Labels of a node nothing else speaks against; where they say what a node is, another node.
 fn relabel(f: &Facts<'_>) -> Option<Remedy> {
     let pod = f.pod();
     if pod.spec.node_selector.is_empty() || pod.spec.node_affinity.is_some() {
@@ -264,6 +292,14 @@ fn relabel(f: &Facts<'_>) -> Option<Remedy> {
         .filter(|(k, v)| node.node.meta.labels.get(k) != Some(v))
         .map(|(k, v)| (k.to_string(), v.to_string()))
         .collect();
+    let given: Vec<String> = missing.iter().filter(|(k, _)| is_given(k)).map(|(k, v)| format!("{k}={v}")).collect();
+    if !given.is_empty() {
+        return Some(Remedy::advice(format!(
+            "add a node with {}, or change the pod's nodeSelector if the pod can run on {}",
+            given.join(" "),
+            some_nodes(alone.iter().copied())
+        )));
+    }
     let mut state = f.state.clone();
     state.change_node(node.name(), |n| {
         for (k, v) in &missing {
@@ -336,4 +372,37 @@ fn features(f: &Facts<'_>) -> Option<Finding> {
         );
         Finding::new(Code::NodeFeature, message).about(refs(&nodes))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_given;
+
+    /// After the reserved domains of kubernetes.io/docs/reference/labels-annotations-taints, and the labels of node groups
+    /// that the autoscalers' documentation names.
+    #[test]
+    fn labels_that_nobody_sets_by_hand() {
+        for (key, want) in [
+            ("kubernetes.io/arch", true),
+            ("kubernetes.io/hostname", true),
+            ("topology.kubernetes.io/zone", true),
+            ("node.kubernetes.io/instance-type", true),
+            ("node-role.kubernetes.io/infra", true),
+            ("failure-domain.beta.kubernetes.io/zone", true),
+            ("topology.ebs.csi.aws.com/zone", true),
+            ("kops.k8s.io/instancegroup", true),
+            ("karpenter.sh/capacity-type", true),
+            ("karpenter.k8s.aws/instance-family", true),
+            ("eks.amazonaws.com/nodegroup", true),
+            ("cloud.google.com/gke-nodepool", true),
+            ("kubernetes.azure.com/agentpool", true),
+            ("doks.digitalocean.com/node-pool", true),
+            ("disk", false),
+            ("example.com/disk", false),
+            ("notkubernetes.io/arch", false),
+            ("kubernetes.io.example.com/arch", false),
+        ] {
+            assert_eq!(is_given(key), want, "{key}");
+        }
+    }
 }

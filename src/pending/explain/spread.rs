@@ -50,7 +50,8 @@ fn one(f: &Facts<'_>, at: usize, c: &Constraint, nodes: &[&Arc<NodeInfo>], tries
             holders_of_minimum(f, c)
         ));
     }
-    if c.domains_counted() < c.min_domains {
+    // One domain is the default: without any, the label that is missing is the cause.
+    if c.min_domains > 1 && c.domains_counted() < c.min_domains {
         parts.push(format!(
             "minDomains {} wants more than the {} there are, so the least counts as 0",
             c.min_domains,
