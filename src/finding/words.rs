@@ -124,7 +124,7 @@ pub const WORDS: &[Word] = &[
         "why-pending",
         "stage",
         "unscheduled",
-        "no node can run the pod, or the scheduler has not tried again yet",
+        "no node can run the pod, or the scheduler has not tried yet",
         "kubectl pdb why-pending POD says what speaks against each node.",
     ),
     word(

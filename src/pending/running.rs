@@ -95,7 +95,7 @@ fn not_ready(pod: &Pod, cx: &Context<'_>) -> Finding {
 
 fn failed(pod: &Pod, cx: &Context<'_>) -> Finding {
     let reason = pod.status.reason.as_deref().unwrap_or("Failed");
-    let said = pod.status.message.as_deref().map(|m| format!(": {m}")).unwrap_or_default();
+    let said = pod.status.message.as_deref().map(|m| format!(": {}", m.trim_end_matches('.'))).unwrap_or_default();
     let broken = crashing(pod);
     let how =
         broken.and_then(|(c, t)| Some(format!("; container {} ended with {}", c.name, ended(t?)))).unwrap_or_default();
@@ -158,7 +158,7 @@ mod tests {
                 runs().status(
                     json!({"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}),
                 ),
-                Some((Code::UnhealthyPods, "(Evicted): The node was low on resource: memory.", "")),
+                Some((Code::UnhealthyPods, "(Evicted): The node was low on resource: memory; this pod", "")),
             ),
             ("starting", runs().status(json!({"phase": "Pending"})), None),
         ];

@@ -238,8 +238,12 @@ fn first_line(item: &Item, says: &PendingItem, state: &State) -> String {
     }
     let pending = format!("{path}: Pending{since}");
     match (&item.subject, item.stage, &item.scheduling) {
-        (Subject::Workload(w), ..) if item.missing == 0 => format!("{} {path}: {cause}.", w.kind),
+        (Subject::Workload(w), ..) if item.missing == 0 => {
+            let named = format!("{} {path}", w.kind);
+            if cause.starts_with(&named) { format!("{cause}.") } else { format!("{named}: {cause}.") }
+        }
         (Subject::Workload(w), ..) => format!("{} {path} lacks {}: {cause}.", w.kind, count(item.missing, "pod")),
+        (Subject::Pod(pod), Stage::Bound, _) if pod.is_finished() => format!("{path}: {cause}."),
         (_, Stage::Bound, _) => match (&says.state, says.leading()) {
             (Some(_), Some(_)) => format!("{path} has its node and has not started{since}: {cause}."),
             (Some(state), None) => format!("{path} {}.", state.text),
@@ -248,7 +252,8 @@ fn first_line(item: &Item, says: &PendingItem, state: &State) -> String {
         (_, Stage::Gated, _) | (_, _, None) => format!("{pending}: {cause}."),
         (_, _, Some(s)) if !s.fits.is_empty() => {
             let nodes = some(s.fits.iter().map(|id| name(*id)));
-            format!("{pending}: fits now on {nodes}; the scheduler has not tried again yet.")
+            let again = if says.scheduler.as_ref().is_some_and(|s| s.reported.is_some()) { " again" } else { "" };
+            format!("{pending}: fits now on {nodes}; the scheduler has not tried{again} yet.")
         }
         (_, _, Some(s)) => match (&s.preemption.chosen, s.preemption.outcome) {
             (Some(c), _) => {

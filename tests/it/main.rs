@@ -13,6 +13,7 @@ mod complete;
 mod fake_api;
 #[cfg(feature = "live")]
 mod faults;
+mod first_lines;
 mod forgotten;
 mod half;
 mod html;

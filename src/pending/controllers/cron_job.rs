@@ -32,15 +32,15 @@ pub(super) fn sync(c: &Controller<'_>, spec: &CronJobSpec, status: &CronJobStatu
     let running: Vec<&&Arc<Workload>> = jobs.iter().filter(|j| !has_ended(j)).collect();
     let last = status.last_schedule_time.and_then(crate::wire::time::Time::timestamp);
     let last = last.map_or_else(
-        || "never made a Job yet".to_owned(),
+        || "has not made a Job yet".to_owned(),
         |t| format!("made its last Job {} ago", age(t, c.snapshot.now)),
     );
-    let at_work = match running.is_empty() {
-        true => "no Job of it is at work".to_owned(),
-        false => format!("at work: {}", some(running.iter().map(|j| j.meta.name.clone()), 3)),
+    let active = match running.is_empty() {
+        true => "no Job of it is active".to_owned(),
+        false => format!("active: {}", some(running.iter().map(|j| j.meta.name.clone()), 3)),
     };
     if spec.suspend {
-        let message = format!("{} is suspended (spec.suspend): it makes no Jobs; it {last}, {at_work}", c.name());
+        let message = format!("{} is suspended (spec.suspend): it makes no Jobs; it {last}, {active}", c.name());
         let patch = |to: &str| {
             let spec = format!("{{\"spec\":{{\"suspend\":{to}}}}}");
             c.kubectl
@@ -77,8 +77,8 @@ pub(super) fn sync(c: &Controller<'_>, spec: &CronJobSpec, status: &CronJobStatu
     }
     if found.findings.is_empty() {
         let forbids = spec.concurrency_policy == "Forbid" && !running.is_empty();
-        let wait = if forbids { "; the next one waits until none is at work (concurrencyPolicy Forbid)" } else { "" };
-        let message = format!("{} (schedule {:?}) {last}; {at_work}{wait}", c.name(), spec.schedule);
+        let wait = if forbids { "; the next one waits until none is active (concurrencyPolicy Forbid)" } else { "" };
+        let message = format!("{} (schedule {:?}) {last}; {active}{wait}", c.name(), spec.schedule);
         found.findings.push(c.finding(Code::Running, message));
     }
     found

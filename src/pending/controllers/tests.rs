@@ -361,7 +361,7 @@ fn a_cron_job_says_why_it_makes_no_job() {
             ],
             0,
             Code::Running,
-            "at work: w-1",
+            "active: w-1",
         ),
         (
             "too late",
@@ -382,7 +382,7 @@ fn a_cron_job_says_why_it_makes_no_job() {
             vec![cron(json!({})), job(json!({"conditions": [{"type": "Complete", "status": "True"}]}))],
             0,
             Code::Running,
-            "no Job of it is at work",
+            "no Job of it is active",
         ),
     ] {
         let (found, codes) = of("CronJob", &cluster().all(objects));

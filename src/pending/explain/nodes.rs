@@ -79,12 +79,18 @@ fn taints(f: &Facts<'_>) -> Vec<Finding> {
             by_taint.entry(key).or_insert_with(|| (taint.clone(), Vec::new())).1.push(node);
         }
     }
-    let each = by_taint.into_values().flat_map(|(taint, nodes)| {
+    // The control plane's own taint is there on purpose: what keeps a pod from a worker is the cause.
+    let mut by_taint: Vec<(Taint, Vec<&Arc<NodeInfo>>)> = by_taint.into_values().collect();
+    by_taint.sort_by_key(|(taint, _)| CONTROL_PLANE.contains(&&*taint.key));
+    let each = by_taint.into_iter().flat_map(|(taint, nodes)| {
         let startup = startup_taints::finding(f, &taint, &nodes);
         std::iter::once(tainted(f, &taint, &nodes, startup.is_some())).chain(startup)
     });
     each.collect()
 }
+
+/// Taints of nodes that run the control plane.
+const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
 fn is_lost(key: &str) -> bool {
     matches!(key, "node.kubernetes.io/not-ready" | "node.kubernetes.io/unreachable")
@@ -135,7 +141,7 @@ fn meaning(key: &str) -> Option<&'static str> {
         "node.kubernetes.io/out-of-service" => "as somebody declared it out of service",
         "node.cloudprovider.kubernetes.io/uninitialized" => "until the cloud controller manager has initialised it",
         "node.cloudprovider.kubernetes.io/shutdown" => "as the cloud has shut it down",
-        "node-role.kubernetes.io/control-plane" | "node-role.kubernetes.io/master" => "as it runs the control plane",
+        key if CONTROL_PLANE.contains(&key) => "as it runs the control plane",
         "ToBeDeletedByClusterAutoscaler" => "as the cluster autoscaler is removing it",
         "karpenter.sh/disrupted" | "karpenter.sh/disruption" => "as Karpenter is removing it",
         _ => return None,
