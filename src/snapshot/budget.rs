@@ -26,7 +26,22 @@ pub struct Budget {
     /// What the disruption controller wrote last.
     pub status: BudgetStatus,
     /// Why the API server refuses the budget as it is written; only a file can have such a budget.
-    pub fault: Option<String>,
+    pub fault: Option<Fault>,
+}
+
+/// Why the API server refuses a budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The field and what is wrong with it.
+    pub reason: String,
+    /// What to write instead.
+    pub correction: String,
+}
+
+impl Fault {
+    fn new(reason: String, correction: impl Into<String>) -> Self {
+        Self { reason, correction: correction.into() }
+    }
 }
 
 /// The rule of a budget. The API allows at most one of the two.
@@ -104,31 +119,39 @@ impl Keep for wire::PodDisruptionBudget {
 
 /// Why the API server refuses the spec. Mirrors `ValidatePodDisruptionBudgetSpec` of
 /// `pkg/apis/policy/validation/validation.go`, but for the selector.
-fn fault(spec: &wire::PodDisruptionBudgetSpec) -> Option<String> {
+fn fault(spec: &wire::PodDisruptionBudgetSpec) -> Option<Fault> {
     if let (Some(min), Some(max)) = (&spec.min_available, &spec.max_unavailable) {
-        return Some(format!("minAvailable {min} and maxUnavailable {max} cannot be set together"));
+        let reason = format!("minAvailable {min} and maxUnavailable {max} cannot be set together");
+        return Some(Fault::new(reason, "keep one of minAvailable and maxUnavailable"));
     }
     let min = spec.min_available.as_ref().and_then(|v| value_fault("minAvailable", v));
     let max = spec.max_unavailable.as_ref().and_then(|v| value_fault("maxUnavailable", v));
     let policy = spec.unhealthy_pod_eviction_policy.as_deref();
-    let policy = policy.filter(|p| !matches!(*p, "IfHealthyBudget" | "AlwaysAllow"));
-    let policy = policy.map(|p| format!("unhealthyPodEvictionPolicy {p} is neither IfHealthyBudget nor AlwaysAllow"));
+    let policy = policy.filter(|p| !matches!(*p, "IfHealthyBudget" | "AlwaysAllow")).map(|p| {
+        let reason = format!("unhealthyPodEvictionPolicy {p} is neither IfHealthyBudget nor AlwaysAllow");
+        Fault::new(reason, "set unhealthyPodEvictionPolicy to IfHealthyBudget or AlwaysAllow")
+    });
     min.or(max).or(policy)
 }
 
 /// Mirrors `ValidatePositiveIntOrPercent` and `IsNotMoreThan100Percent`: a percentage is digits and a sign.
-fn value_fault(field: &str, value: &IntOrString) -> Option<String> {
+fn value_fault(field: &str, value: &IntOrString) -> Option<Fault> {
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let text = &value.str;
+    let number = format!("set {field} to a number from 0 up, or to a percentage from 0% to 100%");
     match text.strip_suffix('%').filter(|number| is_digits(number)) {
-        _ if value.kind == 0 => (value.int < 0).then(|| format!("{field} {} is negative", value.int)),
-        Some(number) => {
-            (!number.parse::<u64>().is_ok_and(|n| n <= 100)).then(|| format!("{field} {text} is above 100%"))
+        _ if value.kind == 0 => {
+            (value.int < 0).then(|| Fault::new(format!("{field} {} is negative", value.int), number))
+        }
+        Some(share) => {
+            let most = share.parse::<u64>().is_ok_and(|n| n <= 100);
+            (!most).then(|| Fault::new(format!("{field} {text} is above 100%"), number))
         }
         None if is_digits(text) => {
-            Some(format!("{field} {text:?} is text: write the number without quotes, or a percentage"))
+            let reason = format!("{field} {text:?} is text, and neither a number nor a percentage");
+            Some(Fault::new(reason, format!("write {field}: {text} without quotes")))
         }
-        None => Some(format!("{field} {text:?} is neither a number nor a percentage")),
+        None => Some(Fault::new(format!("{field} {text:?} is neither a number nor a percentage"), number)),
     }
 }
 

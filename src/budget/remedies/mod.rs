@@ -13,6 +13,7 @@ use super::context::BudgetContext;
 use super::rules::Cause;
 use crate::cure::Remedy;
 use crate::finding::Code;
+use crate::snapshot::budget::Fault;
 
 /// Puts to every cause what can be done about it.
 pub fn add(b: &BudgetContext<'_>, causes: &mut [Cause]) {
@@ -24,6 +25,8 @@ pub fn add(b: &BudgetContext<'_>, causes: &mut [Cause]) {
 fn of(b: &BudgetContext<'_>, code: Code) -> Vec<Remedy> {
     let path = b.budget.meta.path();
     match code {
+        Code::InvalidBudget => b.budget.fault.iter().map(|f| correction(&path, f)).collect(),
+        Code::DisruptionInProgress => pods::end_deletion(b),
         Code::ZeroByRule => rule::zero_by_rule(b),
         Code::NoRule => rule::less_strict(b).into_iter().collect(),
         Code::UnmanagedPods => sync::integer_rule(b).into_iter().collect(),
@@ -47,11 +50,16 @@ fn of(b: &BudgetContext<'_>, code: Code) -> Vec<Remedy> {
     }
 }
 
+/// The API server has no such budget: what is wrong stands in a manifest.
+fn correction(path: &str, fault: &Fault) -> Remedy {
+    Remedy::advice(format!("in the manifest of budget {path}: {}", fault.correction))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::budget::{Selection, judge};
     use crate::finding::Code;
-    use crate::testing::{Cluster, Object, Workload, budget, cluster, deployment, object, pod, stateful_set};
+    use crate::testing::{Cluster, Object, Workload, budget, cluster, deployment, node, object, pod, stateful_set};
     use serde_json::{Value, json};
 
     /// The first command, or the words, of every remedy of a code for the budget `a/b`; an unverified one is in brackets.
@@ -190,6 +198,93 @@ mod tests {
                     over(json!({"minAvailable": "50%"})).add(job()).add(of("a/j-0", "Job/j")),
                     vec![DELETE.into(), min(1)],
                 ),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_job_needs_no_budget_at_all() {
+        let of = |name: &str| pod(name).label("app", "x").on("n").ready().owned_by("batch/v1", "Job/j");
+        let over = |rule: Value| cluster().add(budget("a/b").selects("app=x").spec(rule)).add(of("a/j-0"));
+        let job = || object("batch/v1", "Job", "a/j");
+        let min_one = json!({"minAvailable": 1});
+        table(
+            Code::ZeroByRule,
+            vec![
+                ("a Job of one pod", over(min_one).add(job()), vec![DELETE.into(), min(0)]),
+                (
+                    "a Deployment's pod, too",
+                    over(json!({"minAvailable": 2})).add(job()).add(deployment("a/x").on(&["n"])),
+                    vec![min(1), "kubectl scale deployment/x --replicas=2 -n a".into()],
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_the_api_server_refuses_is_corrected_in_its_manifest() {
+        let says = |what: &str| vec![format!("[in the manifest of budget a/b: {what}]")];
+        let number =
+            |field: &str| says(&format!("set {field} to a number from 0 up, or to a percentage from 0% to 100%"));
+        table(
+            Code::InvalidBudget,
+            vec![
+                (
+                    "both rules",
+                    with(json!({"minAvailable": 1, "maxUnavailable": 1}), web(3)),
+                    says("keep one of minAvailable and maxUnavailable"),
+                ),
+                ("above 100%", with(json!({"maxUnavailable": "150%"}), web(3)), number("maxUnavailable")),
+                (
+                    "a number in quotes",
+                    with(json!({"minAvailable": "2"}), web(3)),
+                    says("write minAvailable: 2 without quotes"),
+                ),
+            ],
+        );
+        // Nothing else is said about a budget that no controller will see.
+        for rule in [json!({"maxUnavailable": "150%"}), json!({"maxUnavailable": "half"})] {
+            let snapshot = with(rule, web(3)).snapshot();
+            let judged = judge(&snapshot, &Selection::new(&snapshot), 0).unwrap();
+            let codes: Vec<Code> = judged.findings.iter().map(|f| f.code).collect();
+            assert_eq!(codes, [Code::InvalidBudget]);
+        }
+    }
+
+    #[test]
+    fn a_number_is_set_on_what_made_the_replica_set() {
+        let crd = object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "rollouts.argoproj.io").spec(json!({
+            "group": "argoproj.io", "names": {"kind": "Rollout", "plural": "rollouts"}, "scope": "Namespaced",
+            "versions": [{"name": "v1alpha1", "served": true, "storage": true,
+                "subresources": {"scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}}}]}));
+        let rollout = object("argoproj.io/v1alpha1", "Rollout", "a/web").spec(json!({"replicas": 2}));
+        let set = object("apps/v1", "ReplicaSet", "a/web-1")
+            .owned_by("argoproj.io/v1alpha1", "Rollout/web")
+            .spec(json!({"replicas": 2, "template": {"metadata": {"labels": {"app": "web"}}}}));
+        let of = |name: &str| pod(name).label("app", "web").on("n").ready().owned_by("apps/v1", "ReplicaSet/web-1");
+        let over = cluster().add(budget("a/b").selects("app=web").min_available(2));
+        let all = over.all([crd, rollout, set, of("a/web-1-0"), of("a/web-1-1")]);
+        let scale = "kubectl scale rollout.argoproj.io/web --replicas=3 -n a";
+        table(Code::ZeroByRule, vec![("an Argo Rollout", all, vec![max(1), scale.into()])]);
+    }
+
+    #[test]
+    fn a_deletion_that_nobody_confirms_ends_with_its_node() {
+        let silent = |n: &str| node(n).condition("Ready", "Unknown", "NodeStatusUnknown");
+        let ends = |at: usize, p: Object| if at == 0 { p.deleted("2026-01-01T11:40:00Z", 30) } else { p };
+        let over = |n: Object| {
+            let web = stateful_set("a/web").on(&["n", "m", "m"]).pods(ends);
+            cluster().all([n, node("m")]).add(budget("a/b").selects("app=web").max_unavailable(1)).add(web)
+        };
+        let repair = [
+            "[kubectl describe node n]",
+            "[kubectl taint node n node.kubernetes.io/out-of-service=nodeshutdown:NoExecute]",
+        ];
+        table(
+            Code::DisruptionInProgress,
+            vec![
+                ("its kubelet does not answer", over(silent("n")), repair.map(str::to_owned).to_vec()),
+                ("its kubelet answers", over(node("n")), vec![]),
             ],
         );
     }

@@ -5,6 +5,7 @@ use crate::budget::rules::not_evictable::kept;
 use crate::cure::{Change, Cure, Remedy};
 use crate::finding::Code;
 use crate::shell::Kubectl;
+use std::collections::BTreeSet;
 
 /// At most so many pods are told how to look into.
 const MOST: usize = 2;
@@ -24,11 +25,35 @@ pub(super) fn always_allow(b: &BudgetContext<'_>) -> Option<Remedy> {
     })
 }
 
+/// What ends a deletion that nobody confirms: the node, or the word that it is off for good. Mirrors the taint
+/// `out-of-service`, which lets the pod garbage collector delete pods on a node that is not Ready (`gcTerminating`).
+pub(super) fn end_deletion(b: &BudgetContext<'_>) -> Vec<Remedy> {
+    let nodes: BTreeSet<&str> = b.hanging().filter_map(|pod| pod.node.as_deref()).collect();
+    let silent = nodes.into_iter().filter(|name| b.snapshot.nodes.named("", name).is_some_and(|n| !n.is_ready()));
+    let kubectl = Kubectl::of(b.snapshot);
+    let ways = |node: &str| {
+        let line = |args: &[&str]| kubectl.line("", args);
+        let taint = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute";
+        let off = Remedy::advice(format!("only if node {node} is powered off: say so, and its pods are removed"))
+            .command(line(&["taint", "node", node, taint]))
+            .undo(line(&["taint", "node", node, &format!("{taint}-")]))
+            .risk("a container that still runs on the node writes to the same volumes as its replacement");
+        [repair(&kubectl, node), off]
+    };
+    silent.take(MOST).flat_map(ways).collect()
+}
+
+fn repair(kubectl: &Kubectl, node: &str) -> Remedy {
+    Remedy::advice(format!("repair node {node}")).command(kubectl.line("", &["describe", "node", node]))
+}
+
 /// Where to look for what keeps the pods from becoming Ready.
 pub(super) fn mend(b: &BudgetContext<'_>, code: Code) -> Vec<Remedy> {
     let missing = code == Code::MissingPods;
     let lasting = b.unready.iter().filter(|u| u.why.lasts() && is_missing(&u.pod) == missing);
-    lasting.take(MOST).map(|u| look(&Kubectl::of(b.snapshot), u)).collect()
+    // Pods with one reason are looked into once.
+    let mut reasons = BTreeSet::new();
+    lasting.filter(|u| reasons.insert(&u.why.text)).take(MOST).map(|u| look(&Kubectl::of(b.snapshot), u)).collect()
 }
 
 fn look(kubectl: &Kubectl, u: &UnreadyPod) -> Remedy {
@@ -37,9 +62,7 @@ fn look(kubectl: &Kubectl, u: &UnreadyPod) -> Remedy {
     match (&*u.why.word, &u.pod.node) {
         ("CrashLoopBackOff", _) => Remedy::advice(format!("see why the container of pod {name} ends"))
             .command(line(&["logs", name, "--all-containers", "--previous"])),
-        ("NodeNotReady", Some(node)) => {
-            Remedy::advice(format!("repair node {node}")).command(kubectl.line("", &["describe", "node", node]))
-        }
+        ("NodeNotReady", Some(node)) => repair(kubectl, node),
         ("ReadinessGate", _) => {
             Remedy::advice(format!("see that the controller which sets the gate of pod {name} runs"))
                 .command(line(&["describe", "pod", name]))

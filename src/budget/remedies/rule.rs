@@ -1,7 +1,7 @@
 //! Another rule, or more pods: what lets a budget that allows nothing allow one eviction.
 
-use super::pods;
 use super::promise::allows;
+use super::{pods, sync};
 use crate::budget::context::BudgetContext;
 use crate::budget::rules::quorum;
 use crate::cure::{Change, Cure, Remedy};
@@ -16,7 +16,7 @@ pub(super) fn zero_by_rule(b: &BudgetContext<'_>) -> Vec<Remedy> {
     let alone = asks_first && b.ideal.healthy == 1;
     let lasting: Vec<Remedy> = less_strict(b).into_iter().chain(more_pods(b)).collect();
     let last = !alone && (asks_first || lasting.is_empty());
-    let mut all: Vec<Remedy> = pods::always_allow(b).into_iter().collect();
+    let mut all: Vec<Remedy> = pods::always_allow(b).into_iter().chain(sync::job_needs_none(b)).collect();
     all.extend(alone.then(|| for_once(b)).flatten());
     all.extend(lasting);
     all.extend(last.then(|| for_once(b)).flatten());
@@ -30,7 +30,11 @@ pub(super) fn less_strict(b: &BudgetContext<'_>) -> Option<Remedy> {
     let mut cures = [one, less].into_iter().filter(|rule| *rule != b.budget.rule).map(|rule| {
         let cure = Cure::from(Change::SetRule(b.budget.clone(), rule));
         let down = "the only pod can be evicted: the service is down until a new pod is Ready";
-        if b.ideal.healthy <= 1 { cure.risk(down) } else { cure }
+        match b.ideal.healthy {
+            _ if sync::only_jobs(b) => cure.risk(sync::WORK_LOST),
+            ..=1 => cure.risk(down),
+            _ => cure,
+        }
     });
     cures.find_map(|cure| cure.tried(b.snapshot, |changed| allows(b, changed)))
 }
@@ -44,7 +48,9 @@ pub(super) fn quorum(b: &BudgetContext<'_>) -> Option<Remedy> {
 /// The smallest number of replicas at which the rule allows one.
 fn more_pods(b: &BudgetContext<'_>) -> Option<Remedy> {
     let (share, count) = b.ideal.enough_replicas(&b.budget)?;
-    Cure::replicas(b.snapshot, &share.owner, count).tried(b.snapshot, |changed| allows(b, changed))
+    // The controller counts by the ReplicaSet; the number is set on what made it, which would put it back.
+    let top = b.snapshot.top_controller_of(&share.owner.meta).filter(|top| top.replicas() == share.owner.replicas());
+    Cure::replicas(b.snapshot, top.unwrap_or(&share.owner), count).tried(b.snapshot, |changed| allows(b, changed))
 }
 
 /// Taking the budget away for a maintenance, and putting it back.

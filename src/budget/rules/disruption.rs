@@ -8,6 +8,7 @@ use crate::budget::verdict::Verdict;
 use crate::finding::Code;
 use crate::snapshot::age::age;
 use crate::snapshot::pod::Pod;
+use crate::snapshot::pod_state::node_at_fault;
 use std::sync::Arc;
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
@@ -23,7 +24,12 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let (verdict, message) = match past {
         Some((pod, end)) => (
             Verdict::Unhealthy,
-            format!("{} is still terminating, {} past its grace period", pod.meta.name, age(end, b.snapshot.now)),
+            format!(
+                "{} is still terminating, {} past its grace period{}",
+                pod.meta.name,
+                age(end, b.snapshot.now),
+                silent(b, pod).map(|node| format!(": {node}")).unwrap_or_default()
+            ),
         ),
         None => {
             let what = if pods.iter().all(|p| p.is_terminating()) { "terminating" } else { "being evicted" };
@@ -35,11 +41,16 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     Some(Cause::new(verdict, b.finding(Code::DisruptionInProgress, message, pods)))
 }
 
+/// What is wrong with the pod's node, where that is why the deletion does not end.
+fn silent(b: &BudgetContext<'_>, pod: &Pod) -> Option<String> {
+    node_at_fault(b.snapshot, pod.node.as_deref()?).map(|fault| fault.text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::table;
     use super::*;
-    use crate::testing::{Object, Workload, budget, cluster, deployment, stateful_set};
+    use crate::testing::{Object, Workload, budget, cluster, deployment, node, stateful_set};
     use serde_json::json;
 
     #[test]
@@ -70,6 +81,18 @@ mod tests {
                     "a StatefulSet's does not end, so that no new one is made",
                     of(budget("a/b"), set("2026-01-01T11:40:00Z")),
                     Some((Verdict::Unhealthy, "web-0 is still terminating, 20 min past its grace period")),
+                ),
+                (
+                    "a StatefulSet's does not end, as its node does not answer",
+                    of(budget("a/b"), set("2026-01-01T11:40:00Z")).add(node("n").condition(
+                        "Ready",
+                        "Unknown",
+                        "NodeStatusUnknown",
+                    )),
+                    Some((
+                        Verdict::Unhealthy,
+                        "web-0 is still terminating, 20 min past its grace period: node n does not answer",
+                    )),
                 ),
                 (
                     "a Deployment's does not end, and a new one is made all the same",

@@ -7,7 +7,7 @@ use crate::finding::Code;
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let fault = b.budget.fault.as_ref()?;
-    let message = format!("the API server refuses this budget: {fault}");
+    let message = format!("the API server refuses this budget: {}", fault.reason);
     Some(Cause::new(Verdict::Broken, b.finding(Code::InvalidBudget, message, [])))
 }
 
@@ -26,7 +26,7 @@ mod tests {
             cluster().add(budget("a/b").selects("app=web").spec(spec)).add(deployment("a/web").on(&["n", "n"]))
         };
         let refused = |why: &str| Some((Verdict::Broken, format!("the API server refuses this budget: {why}")));
-        let quoted = "minAvailable \"2\" is text: write the number without quotes, or a percentage";
+        let quoted = "minAvailable \"2\" is text, and neither a number nor a percentage";
         table(
             find,
             vec![

@@ -25,6 +25,7 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let others = threatened.len() - same.len();
     let when = match first.tolerated {
         None => "now".to_owned(),
+        Some(seconds) if first.at <= now => format!("now (tolerated for {seconds} s, which are over)"),
         Some(seconds) => format!("at {:.0} (tolerated for {seconds} s)", first.at),
     };
     let more = match others {
@@ -97,6 +98,8 @@ mod tests {
                      taint maintenance:NoExecute";
         let sooner = "the budget does not stop taints: web-1-0 on node n is deleted at 2026-01-01T12:03:00Z (tolerated for 300 s) for \
                       taint node.kubernetes.io/unreachable:NoExecute";
+        let over = "the budget does not stop taints: web-1-0 on node n is deleted now (tolerated for 60 s, which are over) for \
+                    taint maintenance:NoExecute";
         let unreachable = "node.kubernetes.io/unreachable";
         notes(
             find,
@@ -107,6 +110,11 @@ mod tests {
                     "for a while",
                     with(json!([taint("maintenance")]), json!([exists("maintenance", json!(600))])),
                     Some(later),
+                ),
+                (
+                    "the while is over",
+                    with(json!([taint("maintenance")]), json!([exists("maintenance", json!(60))])),
+                    Some(over),
                 ),
                 ("for ever", with(json!([taint("maintenance")]), json!([exists("maintenance", Value::Null)])), None),
                 (

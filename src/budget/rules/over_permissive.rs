@@ -8,7 +8,8 @@ use crate::snapshot::budget::Rule;
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let n = b.numbers;
-    let holds = b.failure.is_none() && n.expected > 0 && n.desired <= 0 && b.budget.rule != Rule::None;
+    let written = b.failure.is_none() && b.budget.fault.is_none();
+    let holds = written && n.expected > 0 && n.desired <= 0 && b.budget.rule != Rule::None;
     let sum = value_in_words(&b.budget.rule, n.expected.into());
     let message = format!("all {} pods can be evicted at once ({sum}): the budget protects none of them", n.expected);
     let one = format!("the only pod can be evicted at any time ({sum})");

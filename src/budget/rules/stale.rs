@@ -9,7 +9,8 @@ use crate::finding::Code;
 use crate::snapshot::age::age;
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
-    if b.failure.is_some() {
+    // The controller never sees a budget that the API server refuses.
+    if b.failure.is_some() || b.budget.fault.is_some() {
         return None;
     }
     let (budget, status) = (&b.budget, &b.budget.status);

@@ -2,10 +2,11 @@
 //! cure them, and those that it may cure are not enough (`countHealthyPods` looks at the Ready condition alone).
 
 use super::cause::Cause;
-use crate::budget::context::{BudgetContext, UnreadyPod, is_missing};
+use crate::budget::context::{BudgetContext, UnreadyPod, is_missing, is_or_are, names};
 use crate::budget::verdict::Verdict;
 use crate::finding::Code;
-use crate::lists::some;
+use crate::lists::count;
+use std::collections::HashMap;
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let mut bad: Vec<&UnreadyPod> = b.unready.iter().filter(|u| !is_missing(&u.pod)).collect();
@@ -15,9 +16,37 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     // Those that time does not cure come first.
     bad.sort_by_key(|u| !u.why.lasts());
     let lasts = bad.first().is_some_and(|u| u.why.lasts()) && b.ideal.allowed_in_time(&b.budget) == 0;
-    let message = some(bad.iter().map(|u| format!("{} is not Ready: {}", u.pod.meta.name, u.why.text)), 3);
+    let groups = alike(&bad);
+    let mut parts: Vec<String> = groups.iter().take(MOST_REASONS).map(|pods| is_not_ready(pods)).collect();
+    let rest: usize = groups.iter().skip(MOST_REASONS).map(Vec::len).sum();
+    if rest > 0 {
+        parts.push(format!("{} more {} not Ready", count(rest, "pod"), is_or_are(rest)));
+    }
+    let message = parts.join("; ");
     let verdict = if lasts { Verdict::Unhealthy } else { Verdict::Waits };
     Some(Cause::new(verdict, b.finding(Code::UnhealthyPods, message, bad.iter().map(|u| &u.pod))))
+}
+
+/// Of the reasons why pods are not Ready so many are told.
+const MOST_REASONS: usize = 3;
+
+/// The pods, those with one reason together, in the order in which the reasons come.
+fn alike<'u>(bad: &[&'u UnreadyPod]) -> Vec<Vec<&'u UnreadyPod>> {
+    let mut groups: Vec<Vec<&UnreadyPod>> = Vec::new();
+    let mut at: HashMap<&str, usize> = HashMap::new();
+    for u in bad {
+        let group = *at.entry(&u.why.text).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[group].push(u);
+    }
+    groups
+}
+
+fn is_not_ready(pods: &[&UnreadyPod]) -> String {
+    let who = names(pods.iter().map(|u| &u.pod));
+    format!("{who} {} not Ready: {}", is_or_are(pods.len()), pods[0].why.text)
 }
 
 #[cfg(test)]
@@ -70,7 +99,7 @@ mod tests {
                     ),
                     Some((
                         Verdict::Unhealthy,
-                        &*format!("web-1-1 is not Ready: container c: CrashLoopBackOff, 9 restarts, web-1-0 {start}"),
+                        &*format!("web-1-1 is not Ready: container c: CrashLoopBackOff, 9 restarts; web-1-0 {start}"),
                     )),
                 ),
                 (
@@ -83,9 +112,8 @@ mod tests {
                     ),
                     Some((
                         Verdict::Waits,
-                        &*format!(
-                            "web-1-0 is not Ready: container c: CrashLoopBackOff, 9 restarts, web-1-1 {start}, web-1-2 {start}"
-                        ),
+                        "web-1-0 is not Ready: container c: CrashLoopBackOff, 9 restarts; web-1-1, web-1-2 are not \
+                         Ready: container c is starting (ContainerCreating)",
                     )),
                 ),
                 (

@@ -72,8 +72,8 @@ fn without_node(pod: &Pod) -> NotReady {
     }
 }
 
-/// A node that does not answer, or is gone.
-fn node_at_fault(snapshot: &Snapshot, name: &str) -> Option<NotReady> {
+/// Why nothing on a node changes: it does not answer, or is gone. `None` for a Ready one.
+pub fn node_at_fault(snapshot: &Snapshot, name: &str) -> Option<NotReady> {
     let Some(node) = snapshot.nodes.named("", name) else {
         let gone = *snapshot.coverage.of(Kind::Node) == ReadOutcome::Read;
         let text = || format!("node {name} does not exist; the pod garbage collector deletes the pod");
