@@ -1,6 +1,7 @@
 //! Flags of `drain-plan`.
 
 use super::WatchArgs;
+use crate::drain::actor::Actor;
 use crate::drain::options::After;
 use crate::duration;
 use crate::snapshot::selector::LabelSelector;
@@ -16,15 +17,25 @@ Examples:
   kubectl pdb drain-plan n1 n2                  in one command; a better order
   kubectl pdb drain-plan -l pool=a --after gone   a pool that is replaced
   kubectl pdb drain-plan n1 --ignore-daemonsets   with the flags of a drain
+  kubectl pdb drain-plan n1 --by eks            what an EKS update does
   kubectl pdb drain-plan n1 -w                  what a running drain hangs on
   kubectl pdb drain-plan -o html > page.html    a page to hand on
   kubectl pdb drain-plan --from cluster.json    from a file, not from a cluster
 
-Exit status: 0 every node drains or waits; 1 could not answer; 2 some node is blocked; 3 some node is unknown.")]
+Exit status: 0 every node drains or waits; 1 could not answer; 2 some node is blocked or forced; 3 some node is unknown.")]
 pub struct DrainPlanArgs {
     /// The nodes to drain, in this order (NAME, node/NAME or node NAME); without any, every node, each judged alone
     #[arg(value_name = "NODE")]
     pub nodes: Vec<String>,
+    /// Who drains; each goes about a node in its own way (docs/actors.md)
+    #[arg(long, value_enum, value_name = "ACTOR")]
+    pub by: Option<Actor>,
+    /// When the actor goes past budgets, where it can be set to do so
+    #[arg(long, value_parser = duration::parse, value_name = "DURATION")]
+    pub force_after: Option<Duration>,
+    /// Exit status 0 although pods are deleted past a budget
+    #[arg(long)]
+    pub accept_forced: bool,
     /// The nodes with these labels
     #[arg(long, short = 'l', value_name = "SELECTOR", value_parser = LabelSelector::parse)]
     pub selector: Option<LabelSelector>,

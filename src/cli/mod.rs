@@ -79,6 +79,7 @@ pub enum Command {
     ///   drains    every pod goes when it is first asked to
     ///   waits     every pod goes, some of them only after a while
     ///   blocked   a pod never goes: the drain hangs, or ends with an error
+    ///   forced    it ends, by deleting pods past a budget (--by ACTOR)
     ///   unknown   it could not be judged; never taken as good
     ///
     /// With nodes or a selector the verdicts are on that one command, which cordons

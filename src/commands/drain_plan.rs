@@ -5,9 +5,10 @@ use super::watch::{self, Repeated};
 use crate::answer::Answer;
 use crate::budget::Selection;
 use crate::cli::{DrainFlags, DrainPlanArgs, Global};
+use crate::drain::actor::Actor;
 use crate::drain::options::DrainOptions;
 use crate::drain::outcome::{Action, Verdict};
-use crate::drain::{Plan, Request, plan};
+use crate::drain::{Plan, Request, force_setting, plan};
 use crate::error::{Failure, FailureKind, Result};
 use crate::input::Scope;
 use crate::render::{self, Format};
@@ -63,7 +64,7 @@ pub const NEEDS: &[Need] = &[
 
 /// Runs the command.
 pub fn run(args: &DrainPlanArgs, global: &Global) -> Result<Answer> {
-    let options = options(&args.drain)?;
+    let options = options(args)?;
     if !args.nodes.is_empty() && args.selector.is_some() {
         return Err(Failure::usage("nodes are given by name and by --selector: give one of the two"));
     }
@@ -85,7 +86,7 @@ pub fn run(args: &DrainPlanArgs, global: &Global) -> Result<Answer> {
 /// # Errors
 /// Flags that cannot be used, nodes that were not read, or are not there.
 pub fn about(args: &DrainPlanArgs, global: &Global, snapshot: &Snapshot) -> Result<Answer> {
-    answer(&request(args, snapshot, options(&args.drain)?)?, args, global, snapshot)
+    answer(&request(args, snapshot, options(args)?)?, args, global, snapshot)
 }
 
 fn is_drained(plan: &Plan) -> bool {
@@ -117,7 +118,12 @@ fn answer(request: &Request, args: &DrainPlanArgs, global: &Global, snapshot: &S
         }
         Format::Text | Format::Wide => render::plan::text(&document, &screen, args.all),
     };
-    Ok(Answer { text, warnings: super::input_warnings(snapshot), nothing: None, status: exit_status(&planned) })
+    Ok(Answer {
+        text,
+        warnings: super::input_warnings(snapshot),
+        nothing: None,
+        status: exit_status(&planned, args.accept_forced),
+    })
 }
 
 /// The kinds that this answer rests on: of owners only those that some pod names.
@@ -138,7 +144,41 @@ pub(super) fn needs_of(snapshot: &Snapshot) -> Vec<Need> {
     NEEDS.iter().map(judge).collect()
 }
 
-fn options(flags: &DrainFlags) -> Result<DrainOptions> {
+fn options(args: &DrainPlanArgs) -> Result<DrainOptions> {
+    let flags = &args.drain;
+    let options = flags_of(flags)?;
+    let options = DrainOptions { by: args.by, force_after: args.force_after, ..options };
+    check(&options, flags)?;
+    Ok(options)
+}
+
+/// Whether the actor has the settings that were given.
+fn check(options: &DrainOptions, flags: &DrainFlags) -> Result<()> {
+    let actor = options.actor();
+    if options.force_after.is_some() && force_setting(options).is_none() {
+        let text = format!("--force-after: {} has no setting that goes past budgets after a time", actor.as_str());
+        return Err(Failure::usage(text));
+    }
+    let runs_kubectl = matches!(actor, Actor::Kubectl | Actor::Kured | Actor::SystemUpgradeController);
+    let given = [
+        (flags.force, "--force"),
+        (flags.ignore_daemonsets, "--ignore-daemonsets"),
+        (flags.delete_emptydir_data, "--delete-emptydir-data"),
+        (flags.grace_period >= 0, "--grace-period"),
+        (!flags.pod_selector.trim().is_empty(), "--pod-selector"),
+        (flags.disable_eviction, "--disable-eviction"),
+        (flags.skip_wait_for_delete_timeout != 0, "--skip-wait-for-delete-timeout"),
+    ];
+    match given.iter().find(|(given, _)| *given && !runs_kubectl) {
+        Some((_, flag)) => {
+            let text = format!("{flag} is a flag of kubectl drain, and --by {} does not run it", actor.as_str());
+            Err(Failure::usage(text))
+        }
+        None => Ok(()),
+    }
+}
+
+fn flags_of(flags: &DrainFlags) -> Result<DrainOptions> {
     let pod_selector = match flags.pod_selector.trim() {
         "" => None,
         text => match LabelSelector::parse(text) {
@@ -157,6 +197,7 @@ fn options(flags: &DrainFlags) -> Result<DrainOptions> {
         skip_wait_for_delete: flags.skip_wait_for_delete_timeout,
         chunk_size: flags.chunk_size,
         dry_run: flags.dry_run.clone(),
+        ..DrainOptions::default()
     })
 }
 
@@ -198,9 +239,9 @@ fn no_such_node(snapshot: &Snapshot, name: &str) -> Failure {
     ))
 }
 
-fn exit_status(plan: &Plan) -> u8 {
+fn exit_status(plan: &Plan, accept_forced: bool) -> u8 {
     let any = |v: Verdict| plan.nodes.iter().any(|n| n.verdict == v);
-    if any(Verdict::Blocked) {
+    if any(Verdict::Blocked) || (any(Verdict::Forced) && !accept_forced) {
         2
     } else if any(Verdict::Unknown) {
         3

@@ -1,8 +1,9 @@
 //! What a drain is about: the cluster, the drainer, and what both bring along. All simulations of a plan share it.
 
+use super::actors;
 use super::controllers::Controllers;
-use super::drainer::Drainer;
-use super::options::DrainOptions;
+use super::drainer::{AtDeadline, Deadline, Drainer};
+use super::options::{DrainOptions, Flag};
 use super::tracker::Budgets;
 use crate::admission::Admission;
 use crate::autoscale::NewNodes;
@@ -77,12 +78,12 @@ pub fn state_of(snapshot: &Snapshot) -> State {
 }
 
 impl<'a> DrainContext<'a> {
-    /// A drain by `kubectl drain` with these flags. `state` is the scheduler's view of the same cluster.
+    /// A drain by whoever these options name. `state` is the scheduler's view of the same cluster.
     pub fn new(snapshot: &'a Snapshot, selection: &'a Selection, state: &'a State, options: &'a DrainOptions) -> Self {
         Self {
             snapshot,
             options,
-            drainer: Drainer::kubectl(options),
+            drainer: actors::drainer(options),
             selection,
             budgets: Budgets::new(snapshot, selection),
             controllers: Controllers::new(snapshot),
@@ -103,6 +104,26 @@ impl<'a> DrainContext<'a> {
     /// The NodeClaims of Karpenter's nodes.
     pub fn node_claims(&self) -> &NodeClaims {
         self.node_claims.get_or_init(|| NodeClaims::new(self.snapshot))
+    }
+
+    /// Whether the drain has the effect of a flag of `kubectl drain`: given, or the drainer's own way.
+    pub fn has(&self, flag: Flag) -> bool {
+        self.options.has(flag) || self.drainer.passes.contains(&flag)
+    }
+
+    /// How long a node is worked on, and what is done then: by the drainer's own settings, else by those of the NodeClaim.
+    pub fn deadline_of(&self, node: &str) -> Option<Deadline> {
+        let by_claim = || {
+            let at =
+                self.node_claims().of(node).filter(|_| self.drainer.ends_claims)?.deadline_from(self.snapshot.now)?;
+            let after = at.duration_since(self.snapshot.now).as_secs().max(0);
+            Some(Deadline {
+                after,
+                then: AtDeadline::DeletesBefore,
+                setting: "terminationGracePeriod of the NodeClaim",
+            })
+        };
+        self.drainer.deadline.or_else(by_claim)
     }
 
     /// The pods of the same topmost controller, the pod itself among them; none for a pod without one.

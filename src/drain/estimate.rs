@@ -1,5 +1,6 @@
 //! How long a drain takes: grace periods, start-up times as they were observed, and kubectl's retries.
 
+use super::actor::Actor;
 use super::context::DrainContext;
 use super::controllers::{STARTUP_GUESS, Startup};
 use super::node_pod::NodePod;
@@ -36,7 +37,8 @@ impl Estimate {
                 ),
                 (None, None) => format!("new pods take {STARTUP_GUESS} s to start, as nothing tells"),
             });
-            basis.push(format!("kubectl tries again every {} s", context.drainer.retry));
+            let who = if context.drainer.actor == Actor::Kubectl { "kubectl" } else { context.drainer.name };
+            basis.push(format!("{who} tries again {}", context.drainer.retry.words()));
         }
         if run.gave_up {
             basis.push("then it ends in an error at its timeout".to_owned());

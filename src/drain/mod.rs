@@ -1,9 +1,9 @@
-//! What `kubectl drain` will meet: the drain simulated on the snapshot to its end.
+//! What a drain will meet, by `kubectl drain` or by another drainer: simulated on the snapshot to its end.
 //!
 //! ```text
 //! commands::drain_plan ─► Request ─► plan
 //!                                     │
-//!     Drainer (kubectl's profile) ─► DrainContext: budgets, controllers, admission, the scheduler's view
+//!     Drainer (a profile of actors) ─► DrainContext: budgets, controllers, admission, the scheduler's view
 //!                                     │
 //!     filters, rules ─► NodePod ─► Simulation (clock, pods, controllers, scheduler, disruption controller)
 //!                                     │
@@ -12,6 +12,8 @@
 //!                                  order: rounds ┴─► Plan ─► report, render
 //! ```
 
+pub mod actor;
+mod actors;
 mod command;
 mod context;
 mod controllers;
@@ -20,6 +22,7 @@ mod drainer;
 mod estimate;
 mod explain;
 mod filters;
+mod leaves;
 mod node_pod;
 mod nodes;
 pub(crate) mod note;
@@ -30,6 +33,7 @@ pub(crate) mod outcome;
 mod plan;
 #[cfg(test)]
 mod properties;
+mod provider;
 mod refusal;
 pub(crate) mod replacement;
 mod rules;
@@ -39,12 +43,15 @@ mod termination;
 pub(crate) mod testing;
 mod tracker;
 
+pub use actor::ActorPlan;
 pub use plan::{NodePlan, Plan, Request};
 
 use crate::budget::Selection;
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::snapshot::Snapshot;
+use actor::Actor;
 use context::DrainContext;
+use drainer::Cordons;
 use node_pod::NodePod;
 use options::{After, DrainOptions};
 use order::{Drainable, Order};
@@ -60,6 +67,7 @@ pub fn plan(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Pl
     let mut nodes = nodes::plan(&context, request, &pods);
     cures::add(&context, request, &mut nodes);
     termination::tell(&context, &mut nodes);
+    provider::tell(&context, &mut nodes);
     nodes::tell_of_pods(&mut nodes);
     let drainable: Vec<Drainable<'_>> = nodes
         .iter()
@@ -68,8 +76,22 @@ pub fn plan(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Pl
         .map(|(n, pods)| Drainable { node: n.node.meta.name.clone(), pods })
         .collect();
     let order = order::order(&rules, &drainable, request.after);
-    let findings = general(request, &nodes, &order);
-    Plan { nodes, order, findings }
+    let findings = general(&context, request, &nodes, &order);
+    let actor = request.options.by.map(|_| context.drainer.told());
+    Plan { nodes, order, actor, findings }
+}
+
+/// How each actor drains, with its own defaults.
+pub fn profiles() -> Vec<ActorPlan> {
+    Actor::ALL
+        .iter()
+        .map(|actor| actors::drainer(&DrainOptions { by: Some(*actor), ..DrainOptions::default() }).told())
+        .collect()
+}
+
+/// The setting of whoever drains that makes it go past budgets after a time; `None` where it has none.
+pub fn force_setting(options: &DrainOptions) -> Option<&'static str> {
+    actors::drainer(options).force_setting
 }
 
 /// What the drain of each node would meet, were it drained alone: without cures, and without an order.
@@ -84,15 +106,19 @@ pub fn each_alone(snapshot: &Snapshot, selection: &Selection) -> Vec<NodePlan> {
 }
 
 /// What is to be said of the command as a whole.
-fn general(request: &Request, nodes: &[NodePlan], order: &Order) -> Vec<Finding> {
+fn general(context: &DrainContext<'_>, request: &Request, nodes: &[NodePlan], order: &Order) -> Vec<Finding> {
     let mut all = Vec::new();
     let worse: Vec<&NodePlan> =
         nodes.iter().filter(|n| n.verdict == Verdict::Blocked && n.alone != Verdict::Blocked).collect();
     if !worse.is_empty() {
         let names: Vec<&str> = worse.iter().map(|n| &*n.node.meta.name).collect();
         let text = format!(
-            "kubectl drain cordons all its nodes first and drains them one after the other: {} would end alone and does \
-             not in this list; drain in rounds instead",
+            "{} {}: {} would end alone and does not in this list; drain in rounds instead",
+            context.drainer.name,
+            match context.drainer.cordons {
+                Cordons::All => "cordons all its nodes first and drains them one after the other",
+                Cordons::Each => "drains these nodes one after the other",
+            },
             crate::lists::some(names.iter().copied(), 3)
         );
         all.push(Finding::new(Code::BudgetShared, text).about(worse.iter().map(|n| Ref::node(&n.node.meta.name))));

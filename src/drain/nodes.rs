@@ -2,6 +2,7 @@
 
 use super::command;
 use super::context::DrainContext;
+use super::drainer::WithoutFlag;
 use super::estimate::Estimate;
 use super::explain;
 use super::filters::Decision;
@@ -76,15 +77,20 @@ fn node_plan(
     let mut needed: Vec<Flag> = list.iter().flat_map(|p| p.status.needs.iter().copied()).collect();
     needed.sort_unstable();
     needed.dedup();
-    needed.retain(|f| !context.options.has(*f));
+    needed.retain(|f| !context.has(*f));
+    let by_hand: Vec<Flag> = needed.iter().chain(context.drainer.passes).copied().collect();
+    if context.drainer.without_flag == WithoutFlag::Fails {
+        needed.clear();
+    }
     NodePlan {
         node: node.clone(),
         verdict,
         alone: alone.unwrap_or(verdict),
-        command: command::line(&Kubectl::of(context.snapshot), &[&node.meta.name], context.options, &needed),
+        command: command::line(&Kubectl::of(context.snapshot), &[&node.meta.name], context.options, &by_hand),
         needed_flags: needed,
         estimate: Estimate::new(context, list, run),
         findings: of_node(node, list),
+        forced_at: pods.iter().filter_map(|p| p.forced_at).min(),
         pods,
     }
 }

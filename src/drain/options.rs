@@ -1,12 +1,16 @@
 //! The flags of `kubectl drain` that decide what it does, with its own defaults. Mirrors `drain.Helper`.
 
-use crate::snapshot::pod::Pod;
+use super::actor::Actor;
 use crate::snapshot::selector::LabelSelector;
 use std::time::Duration;
 
 /// The flags of `kubectl drain`.
 #[derive(Debug, Clone)]
 pub struct DrainOptions {
+    /// `--by`: who drains, where that was said; else it is `kubectl drain`.
+    pub by: Option<Actor>,
+    /// `--force-after`: what is left then is removed past budgets, where the actor can be set to do so.
+    pub force_after: Option<Duration>,
     /// `--force`: go on although a pod has no controller, or its DaemonSet is gone.
     pub force: bool,
     /// `--ignore-daemonsets`: go on although DaemonSet pods stay.
@@ -32,6 +36,8 @@ pub struct DrainOptions {
 impl Default for DrainOptions {
     fn default() -> Self {
         Self {
+            by: None,
+            force_after: None,
             force: false,
             ignore_daemonsets: false,
             delete_emptydir_data: false,
@@ -47,11 +53,6 @@ impl Default for DrainOptions {
 }
 
 impl DrainOptions {
-    /// How long a pod may take to end once it is let go, in seconds.
-    pub fn grace(&self, pod: &Pod) -> i64 {
-        if self.grace_period >= 0 { self.grace_period } else { pod.spec.termination_grace.max(0) }
-    }
-
     /// Whether a flag that drain asks for was given.
     pub fn has(&self, flag: Flag) -> bool {
         match flag {
@@ -59,6 +60,11 @@ impl DrainOptions {
             Flag::DeleteEmptyDirData => self.delete_emptydir_data,
             Flag::Force => self.force,
         }
+    }
+
+    /// Who drains.
+    pub fn actor(&self) -> Actor {
+        self.by.unwrap_or_default()
     }
 }
 

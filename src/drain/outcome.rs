@@ -57,8 +57,12 @@ pub enum Verdict {
     Drains,
     /// It ends by itself, after retries.
     Waits,
+    /// The autoscaler does not take the node.
+    Kept,
     /// It cannot be told.
     Unknown,
+    /// It ends, by deleting pods past a budget.
+    Forced,
     /// It never ends, or ends in an error, unless someone changes something.
     Blocked,
 }
@@ -69,7 +73,9 @@ impl Verdict {
         match self {
             Self::Drains => "drains",
             Self::Waits => "waits",
+            Self::Kept => "kept",
             Self::Unknown => "unknown",
+            Self::Forced => "forced",
             Self::Blocked => "blocked",
         }
     }
@@ -79,6 +85,8 @@ impl Verdict {
         let any = |test: &dyn Fn(&PodPlan) -> bool| pods.iter().any(test);
         if any(&PodPlan::blocks) {
             Self::Blocked
+        } else if any(&|p| p.forced_at.is_some()) {
+            Self::Forced
         } else if any(&|p| p.outcome == Outcome::Unknown) {
             Self::Unknown
         } else if any(&|p| p.outcome == Outcome::Waits) {
@@ -117,6 +125,8 @@ pub struct PodPlan {
     pub budgets: Vec<Str>,
     /// The pod that replaces it, where one is made.
     pub replacement: Option<Replacement>,
+    /// Seconds after the drain of its node began at which it is deleted past its budget, where the drainer does so.
+    pub forced_at: Option<i64>,
     /// What it meets, in words; what decides its outcome first.
     pub notes: Vec<Note>,
 }

@@ -1,5 +1,6 @@
 //! A plan, as plain values.
 
+use super::actor::ActorPlan;
 use super::estimate::Estimate;
 use super::options::{After, DrainOptions, Flag};
 use super::order::Order;
@@ -15,7 +16,7 @@ pub struct Request {
     pub nodes: Vec<Arc<Node>>,
     /// Whether each is judged alone, as none was named, rather than as one command.
     pub each_alone: bool,
-    /// The flags of the drain.
+    /// Who drains, and the flags of the drain.
     pub options: DrainOptions,
     /// What becomes of a round of nodes before the next one.
     pub after: After,
@@ -28,6 +29,8 @@ pub struct Plan {
     pub nodes: Vec<NodePlan>,
     /// The advice for doing it in rounds.
     pub order: Order,
+    /// Who drains, where that was asked.
+    pub actor: Option<ActorPlan>,
     /// What belongs to no single node.
     pub findings: Vec<Finding>,
 }
@@ -45,6 +48,8 @@ pub struct NodePlan {
     pub command: String,
     /// Flags that were not given, and without which drain refuses.
     pub needed_flags: Vec<Flag>,
+    /// Seconds after its drain began at which the first pod is deleted past a budget.
+    pub forced_at: Option<i64>,
     /// Every pod of the node.
     pub pods: Vec<PodPlan>,
     /// What it meets.

@@ -1,5 +1,6 @@
 //! Why a pod is not removed at a try: what refuses it, whether a drainer tries again, and under which code it is told.
 
+use super::options::Flag;
 use super::tracker::BudgetId;
 
 /// Why a pod is not removed at a try.
@@ -23,20 +24,33 @@ pub enum Refusal {
     Webhook,
     /// A ValidatingAdmissionPolicy denies it.
     AdmissionPolicy,
+    /// It is not evicted, and waited for until it ends by itself: an annotation or label says so.
+    Held(&'static str),
+    /// It is not tried before the pods of an earlier group are gone.
+    Behind,
+    /// `kubectl drain` refuses it without this flag, which is not passed.
+    WithoutFlag(Flag),
     /// It was not tried: an earlier pod's deletion ended in an error, and the drain with it.
     NotTried,
 }
 
 impl Refusal {
-    /// Whether the drainer does not try the pod again. Mirrors the errors that `evictPods` tells apart.
+    /// Whether kubectl does not try the pod again. Mirrors the errors that `evictPods` tells apart.
     pub fn is_final(self) -> bool {
         match self {
             Self::Budget(_)
             | Self::SyncFailed(_)
             | Self::Stale(_)
             | Self::NotJudged(_)
-            | Self::NamespaceTerminating => false,
-            Self::Overlap | Self::StatusUnusable(_) | Self::Webhook | Self::AdmissionPolicy | Self::NotTried => true,
+            | Self::NamespaceTerminating
+            | Self::Held(_)
+            | Self::Behind => false,
+            Self::WithoutFlag(_)
+            | Self::Overlap
+            | Self::StatusUnusable(_)
+            | Self::Webhook
+            | Self::AdmissionPolicy
+            | Self::NotTried => true,
         }
     }
 
@@ -48,7 +62,14 @@ impl Refusal {
             | Self::Stale(id)
             | Self::StatusUnusable(id)
             | Self::NotJudged(id) => Some(id),
-            Self::NamespaceTerminating | Self::Overlap | Self::Webhook | Self::AdmissionPolicy | Self::NotTried => None,
+            Self::NamespaceTerminating
+            | Self::Overlap
+            | Self::Webhook
+            | Self::AdmissionPolicy
+            | Self::Held(_)
+            | Self::Behind
+            | Self::WithoutFlag(_)
+            | Self::NotTried => None,
         }
     }
 }

@@ -5,12 +5,13 @@ use super::digest::{self, again};
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
+use crate::drain::actor::Actor;
 use crate::drain::outcome::{Action, Outcome, Verdict};
 use crate::finding::{Code, Finding};
 use crate::lists::{count, some};
 use crate::report::Document;
 use crate::report::digest::{Told, problems, verdicts};
-use crate::report::plan::{Blocker, DrainPlan, NodeReport, PodReport, ReplacementReport};
+use crate::report::plan::{ActorReport, Blocker, DrainPlan, NodeReport, PodReport, ReplacementReport};
 use crate::snapshot::Str;
 use crate::snapshot::age::duration_words;
 
@@ -31,13 +32,28 @@ pub fn text(document: &Document<DrainPlan>, screen: &Screen, every_row: bool) ->
     } else if plan.nodes.len() > 1 {
         out.push_str(&several(document, screen, every_row));
     } else {
-        out.push_str(&plan.nodes.iter().map(|n| detail(n, screen)).collect::<String>());
+        out.push_str(&plan.nodes.iter().map(|n| detail(n, plan.actor.as_ref(), screen)).collect::<String>());
     }
+    out.push_str(&by(plan, screen));
     if !document.findings.is_empty() {
         out.push('\n');
         document.findings.iter().for_each(|f| out.push_str(&paragraph(f, screen)));
     }
     out.push_str(&super::gaps(document, screen));
+    out
+}
+
+/// Who drains, where that was asked, and how well that is known.
+fn by(plan: &DrainPlan, screen: &Screen) -> String {
+    let Some(actor) = &plan.actor else { return String::new() };
+    let mut out = String::new();
+    let text = format!("By {}: {}.", actor.title, actor.source);
+    out.push_str(&format!("\n{}\n", wrap(&safe(&text), screen.prose_width(), 2)));
+    if screen.wide() {
+        for (setting, what) in &actor.settings {
+            out.push_str(&format!("  {}\n", wrap(&format!("{setting}: {what}"), screen.prose_width(), 4)));
+        }
+    }
     out
 }
 
@@ -75,6 +91,7 @@ pub fn summary(nodes: &[NodeReport]) -> String {
         ("waits", n) => format!("{n} drain after waiting"),
         ("drains", 1) => "1 drains".to_owned(),
         ("drains", n) => format!("{n} drain"),
+        ("forced", n) => format!("{n} forced past a budget"),
         (verdict, n) => format!("{n} {verdict}"),
     });
     format!("{}: {}.", count(nodes.len(), "node"), said.collect::<Vec<_>>().join(", "))
@@ -131,7 +148,7 @@ fn several(document: &Document<DrainPlan>, screen: &Screen, every_row: bool) -> 
     let told: Vec<&NodeReport> =
         plan.nodes.iter().filter(|n| every_row || plan.nodes.len() <= MOST || n.is_problem()).collect();
     for node in told.iter().take(if every_row { usize::MAX } else { MOST }) {
-        out.push_str(&format!("\n{}", detail(node, screen)));
+        out.push_str(&format!("\n{}", detail(node, plan.actor.as_ref(), screen)));
     }
     if !every_row && told.len() > MOST {
         out.push_str(&format!("\nand {}: --all\n", count(told.len() - MOST, "more node")));
@@ -198,19 +215,22 @@ fn table(plan: &DrainPlan, screen: &Screen, causes: bool) -> Table {
     table
 }
 
-fn detail(n: &NodeReport, screen: &Screen) -> String {
+fn detail(n: &NodeReport, actor: Option<&ActorReport>, screen: &Screen) -> String {
     let width = screen.prose_width();
     let mut out = headline(n, width);
-    // Never wrapped: it has to be pasted as it is.
-    out.push_str(&format!("\n  {}\n", paint(&safe(&n.command), Tone::Strong)));
+    let actor = actor.filter(|a| a.name != Actor::Kubectl.as_str());
+    // Never wrapped: it has to be pasted as it is. Another drainer is not started by a command.
+    if actor.is_none() {
+        out.push_str(&format!("\n  {}\n", paint(&safe(&n.command), Tone::Strong)));
+    }
     for (flag, code) in [("--delete-emptydir-data", Code::EmptyDir), ("--force", Code::Unmanaged)] {
-        out.push_str(&destroys(n, flag, code, width));
+        out.push_str(&destroys(n, flag, code, (actor, width)));
     }
     let told: Vec<&Finding> = if screen.wide() { n.findings.iter().collect() } else { n.told() };
-    let aim = if n.verdict == Verdict::Blocked {
-        format!("to unblock {}", safe(&n.name))
-    } else {
-        "what can be done".to_owned()
+    let aim = match n.verdict {
+        Verdict::Blocked => format!("to unblock {}", safe(&n.name)),
+        Verdict::Forced => format!("to have {} drained within its budgets", safe(&n.name)),
+        _ => "what can be done".to_owned(),
     };
     let fixes = remedies(told.iter().copied(), &aim, screen);
     if !fixes.is_empty() {
@@ -229,7 +249,7 @@ fn detail(n: &NodeReport, screen: &Screen) -> String {
     if !rest.is_empty() {
         out.push_str(&format!("\n{rest}"));
     }
-    out.push_str(&format!("\n  {}\n", wrap(&time(n), width, 2)));
+    out.push_str(&format!("\n  {}\n", wrap(&safe(&time(n, actor)), width, 2)));
     out
 }
 
@@ -237,8 +257,9 @@ fn detail(n: &NodeReport, screen: &Screen) -> String {
 fn headline(n: &NodeReport, width: usize) -> String {
     let parts = [
         (count_pods(n, PodReport::blocks), "blocked"),
+        (n.forced.len(), "deleted past a budget"),
         (count_pods(n, |p| p.outcome == Outcome::Unknown), "unknown"),
-        (count_pods(n, |p| p.outcome == Outcome::Waits), "evicted after waiting"),
+        (count_pods(n, |p| p.outcome == Outcome::Waits && p.forced_at.is_none()), "evicted after waiting"),
         (count_pods(n, |p| p.outcome == Outcome::Gone), "evicted immediately"),
         (count_pods(n, PodReport::is_ignored), "ignored"),
     ];
@@ -252,11 +273,14 @@ fn headline(n: &NodeReport, width: usize) -> String {
     format!("{name}  {}   {all}\n{cause}", paint(&verdict.to_uppercase(), Tone::of_verdict(verdict)))
 }
 
-fn time(n: &NodeReport) -> String {
+fn time(n: &NodeReport, actor: Option<&ActorReport>) -> String {
     let blocked = count_pods(n, PodReport::blocks);
     let takes = format!("About {} ({}).", duration_words(n.estimate.seconds), n.estimate.basis);
     if n.verdict != Verdict::Blocked {
         return takes;
+    }
+    if let Some(actor) = actor {
+        return by_actor(actor, blocked, &takes);
     }
     let stay = if blocked == 1 { "1 pod stays".to_owned() } else { format!("{blocked} pods stay") };
     let limit = if n.command.contains(" --timeout=") { "until --timeout" } else { "without limit (no --timeout)" };
@@ -267,7 +291,23 @@ fn time(n: &NodeReport) -> String {
     format!("The drain does not end: {stay}. kubectl waits {limit}. The other pods: {}", takes.to_lowercase())
 }
 
-fn destroys(n: &NodeReport, flag: &str, code: Code, width: usize) -> String {
+/// How the drain of a blocked node goes on, by another drainer than kubectl.
+fn by_actor(actor: &ActorReport, blocked: usize, takes: &str) -> String {
+    let setting = |name: &str| actor.settings.get(name).map_or("", |s| s.as_str());
+    let stay = if blocked == 1 { "1 pod stays".to_owned() } else { format!("{blocked} pods stay") };
+    match setting("deadline") {
+        deadline if deadline.starts_with("none") => {
+            let more = deadline.strip_prefix("none; ").map(|more| format!("; {more}")).unwrap_or_default();
+            format!(
+                "The drain does not end: {stay}. Refused evictions are tried again {}, without limit{more}.",
+                setting("retry")
+            )
+        }
+        deadline => format!("The drain is given up after {deadline}: {stay}. The other pods: {}", takes.to_lowercase()),
+    }
+}
+
+fn destroys(n: &NodeReport, flag: &str, code: Code, (actor, width): (Option<&ActorReport>, usize)) -> String {
     let hit: Vec<String> = n
         .pods
         .iter()
@@ -279,6 +319,8 @@ fn destroys(n: &NodeReport, flag: &str, code: Code, width: usize) -> String {
     }
     let names = some(hit.iter().map(|s| &**s), NAMED);
     let text = match code {
+        Code::EmptyDir if actor.is_some() => format!("risk: the emptyDir data of {names} is lost"),
+        _ if actor.is_some() => format!("risk: {names} are gone for good: no controller makes a new pod"),
         Code::EmptyDir => format!("risk: {flag} destroys the emptyDir data of {names}"),
         _ => format!("risk: {flag} deletes {names} for good: no controller makes a new pod"),
     };
@@ -312,9 +354,9 @@ fn pods(n: &NodeReport, screen: &Screen) -> String {
 
 fn fate(p: &PodReport) -> Cell {
     let tone = match p.rank() {
-        0 => Tone::Bad,
-        1 | 4 => Tone::Faint,
-        2 => Tone::Waiting,
+        0 | 1 => Tone::Bad,
+        2 | 5 => Tone::Faint,
+        3 => Tone::Waiting,
         _ => Tone::Good,
     };
     Cell::toned(p.fate(), tone)
@@ -382,12 +424,15 @@ fn rounds(plan: &DrainPlan, screen: &Screen) -> String {
         n => format!("\n{n} rounds (at least {} are needed):\n", plan.lower_bound),
     };
     for (at, round) in plan.order.iter().enumerate().take(MOST) {
-        let text = if round.len() > MOST || screen.width.is_some_and(|w| command(plan, round).len() + 5 > w.max(80)) {
-            let names: Vec<&Str> = round.iter().collect();
-            format!("{}: {}", count(round.len(), "node"), named(&names, 4))
-        } else {
-            command(plan, round)
-        };
+        let typed = plan.actor.as_ref().is_none_or(|a| a.name == Actor::Kubectl.as_str());
+        let text =
+            if !typed || round.len() > MOST || screen.width.is_some_and(|w| command(plan, round).len() + 5 > w.max(80))
+            {
+                let names: Vec<&Str> = round.iter().collect();
+                format!("{}: {}", count(round.len(), "node"), named(&names, 4))
+            } else {
+                command(plan, round)
+            };
         out.push_str(&format!("  {}  {}\n", at + 1, wrap(&safe(&text), width.max(text.len() + 5), 5)));
     }
     if plan.order.len() > MOST {

@@ -28,7 +28,7 @@ impl Tone {
         match word {
             "allows" | "drains" | "gone" => Self::Good,
             "waits" => Self::Waiting,
-            "never" | "broken" | "unhealthy" | "blocked" | "stays" => Self::Bad,
+            "never" | "broken" | "unhealthy" | "blocked" | "forced" | "stays" => Self::Bad,
             "unused" | "unknown" => Self::Faint,
             _ => Self::Plain,
         }

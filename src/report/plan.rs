@@ -9,6 +9,7 @@ use crate::finding::{Code, Finding, Severity};
 use crate::snapshot::Str;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The body of a `DrainPlan`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -24,6 +25,23 @@ pub struct DrainPlan {
     pub after: &'static str,
     /// Whether each node is judged alone, as none was named.
     pub each_alone: bool,
+    /// Who drains, and how; absent where that was not asked (`--by`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<ActorReport>,
+}
+
+/// Who drains, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ActorReport {
+    /// Who it is, as `--by` takes it.
+    pub name: &'static str,
+    /// Each setting with what the actor does by it, in words.
+    pub settings: BTreeMap<&'static str, String>,
+    /// Where that is written, and how well it is known.
+    pub source: String,
+    /// What people call it.
+    #[serde(skip)]
+    pub title: &'static str,
 }
 
 /// A node.
@@ -36,6 +54,12 @@ pub struct NodeReport {
     pub verdict: Verdict,
     /// How its drain ends if it alone is drained now.
     pub alone: Verdict,
+    /// Seconds after its drain began at which the first pod is deleted past a budget; absent where none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forced_at: Option<i64>,
+    /// `namespace/name` of the pods that are deleted past a budget.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forced: Vec<String>,
     /// The line that drains it.
     pub command: String,
     /// Flags that were not given, and without which drain refuses.
@@ -62,6 +86,9 @@ pub struct PodReport {
     pub outcome: Outcome,
     /// The pass that lets it go, from 1.
     pub step: Option<u32>,
+    /// Seconds after the drain of its node began at which it is deleted past a budget; absent where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forced_at: Option<i64>,
     /// What it meets.
     pub codes: Vec<Code>,
     /// `namespace/name` of the budgets that cover it.
@@ -117,6 +144,12 @@ impl DrainPlan {
                 After::Gone => "gone",
             },
             each_alone,
+            actor: plan.actor.as_ref().map(|a| ActorReport {
+                name: a.actor.as_str(),
+                settings: a.settings.iter().cloned().collect(),
+                source: a.source.clone(),
+                title: a.title,
+            }),
         }
     }
 
@@ -185,6 +218,7 @@ impl PodReport {
     /// What becomes of it, in words for a person.
     pub fn fate(&self) -> &'static str {
         match self.outcome {
+            _ if self.forced_at.is_some() => "forced",
             Outcome::Gone => "evicted",
             Outcome::Waits => "waits",
             Outcome::Unknown => "unknown",
@@ -196,11 +230,12 @@ impl PodReport {
     /// Where it stands in a list: what needs somebody first.
     pub fn rank(&self) -> u8 {
         match self.outcome {
-            Outcome::Stays if self.is_ignored() => 4,
+            _ if self.forced_at.is_some() => 1,
+            Outcome::Stays if self.is_ignored() => 5,
             Outcome::Stays => 0,
-            Outcome::Unknown => 1,
-            Outcome::Waits => 2,
-            Outcome::Gone => 3,
+            Outcome::Unknown => 2,
+            Outcome::Waits => 3,
+            Outcome::Gone => 4,
         }
     }
 
@@ -227,7 +262,7 @@ impl NodeReport {
 
     /// What a default view tells of it: warnings and errors, and whatever blocks, forces, delays or loses something.
     pub fn told(&self) -> Vec<&Finding> {
-        let held: Vec<String> = self.pods.iter().filter(|p| p.rank() < 3).map(PodReport::reference).collect();
+        let held: Vec<String> = self.pods.iter().filter(|p| p.rank() < 4).map(PodReport::reference).collect();
         let told = |f: &&Finding| {
             f.severity != Severity::Info || f.code == Code::OperatorOwned || f.objects.iter().any(|o| held.contains(o))
         };
@@ -249,9 +284,11 @@ impl Told for NodeReport {
     fn rank(&self) -> u8 {
         match self.verdict {
             Verdict::Blocked => 0,
-            Verdict::Unknown => 1,
-            Verdict::Waits => 2,
-            Verdict::Drains => 3,
+            Verdict::Forced => 1,
+            Verdict::Unknown => 2,
+            Verdict::Waits => 3,
+            Verdict::Kept => 4,
+            Verdict::Drains => 5,
         }
     }
 
@@ -291,6 +328,8 @@ impl From<&NodePlan> for NodeReport {
             name: n.node.meta.name.clone(),
             verdict: n.verdict,
             alone: n.alone,
+            forced_at: n.forced_at,
+            forced: n.pods.iter().filter(|p| p.forced_at.is_some()).map(|p| p.pod.meta.path()).collect(),
             command: n.command.clone(),
             needed_flags: n.needed_flags.iter().map(|f| f.as_str()).collect(),
             pods: n.pods.iter().map(PodReport::from).collect(),
@@ -312,6 +351,7 @@ impl From<&PodPlan> for PodReport {
             action: p.action,
             outcome: p.outcome,
             step: p.step,
+            forced_at: p.forced_at,
             codes: p.codes.clone(),
             budgets: p.budgets.clone(),
             replacement: p.replacement.as_ref().map(|r| match r {

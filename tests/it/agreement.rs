@@ -37,10 +37,11 @@ const OLD_NUMBERS: &[(&str, &str)] = &[
 const BUDGETS: &[&str] = &["agreement/budget", "cases/status"];
 const SCHEDULING: &[&str] = &["agreement/pending", "agreement/dense", "agreement/preempt", "cases/why-pending"];
 const DRAINS: &[&str] = &["agreement/drain", "agreement/karpenter-drain", "cases/drain-plan"];
+const TERMINATIONS: &[&str] = &["agreement/karpenter-terminate"];
 const PROVISIONING: &[&str] = &["agreement/karpenter-provision"];
 
 /// The folders of `tests/` that are judged here.
-pub const FOLDERS: &[&[&str]] = &[BUDGETS, SCHEDULING, DRAINS, PROVISIONING];
+pub const FOLDERS: &[&[&str]] = &[BUDGETS, SCHEDULING, DRAINS, PROVISIONING, TERMINATIONS];
 
 /// Nothing recorded in these folders is missed, and more than `least` facts are compared.
 pub fn agrees(folders: &[&str], least: usize, judge: fn(&Path) -> Tally) {
@@ -231,6 +232,54 @@ fn provisioning(dir: &Path) -> Tally {
             Some(_) => "no",
         };
         tally.compare(&format!("{name} {pod}"), &want["answer"], &said.into());
+    }
+    tally
+}
+
+#[test]
+fn karpenter_s_terminations() {
+    agrees(TERMINATIONS, 30, termination);
+}
+
+/// Which pods of a node Karpenter removed once its NodeClaim was deleted, which of them past their budgets and when (two
+/// seconds are noise), and which after which.
+fn termination(dir: &Path) -> Tally {
+    let truth = read_json(&dir.join("truth.json"));
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let node = truth["node"].as_str().unwrap_or_default();
+    let document = run(["drain-plan", node, "--by", "karpenter", "-o", "json", "--from", &cluster(dir)]).json();
+    let pods = document["nodes"][0]["pods"].as_array().cloned().unwrap_or_default();
+    let of = |pod: &str| pods.iter().find(|p| path(p) == pod).cloned().unwrap_or_default();
+    let mut tally = Tally::default();
+    let recorded: Vec<(&String, &Value)> = truth["pods"].as_object().into_iter().flatten().collect();
+    for (pod, want) in &recorded {
+        let ours = of(pod);
+        let removed = if ours["outcome"] == "stays" { "stays" } else { "removed" };
+        let was = if want["deleted"].is_null() { "stays" } else { "removed" };
+        tally.compare(&format!("{name} {pod}"), &was.into(), &removed.into());
+        let forced = want["by"] == "deletion";
+        // The pods of the recording end at once, ours use their grace: the group after them is then evicted so much later,
+        // or its own deadline comes first.
+        let soon_after = |at: f64| !forced && ours["forcedAt"].as_f64().is_some_and(|said| (said - at).abs() <= 2.0);
+        if want["deleted"].as_f64().is_some_and(soon_after) {
+            continue;
+        }
+        tally.compare(&format!("{name} {pod} forced"), &forced.into(), &ours["forcedAt"].is_i64().into());
+        let (Some(at), Some(said)) = (want["deleted"].as_f64().filter(|_| forced), ours["forcedAt"].as_f64()) else {
+            continue;
+        };
+        let near = if (said - at).abs() <= 2.0 { at } else { said };
+        tally.compare(&format!("{name} {pod} at"), &at.into(), &near.into());
+    }
+    for (first, a) in &recorded {
+        for (then, b) in &recorded {
+            if let (Some(before), Some(after)) = (a["deleted"].as_f64(), b["deleted"].as_f64())
+                && after > before + 0.5
+            {
+                let later = of(then)["step"].as_i64() > of(first)["step"].as_i64();
+                tally.compare(&format!("{name} {first} before {then}"), &true.into(), &later.into());
+            }
+        }
     }
     tally
 }

@@ -67,6 +67,43 @@ fn rights() -> String {
     text
 }
 
+#[test]
+fn the_actors_are_told_as_they_are() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/actors.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, _) = text.split_once(PROFILES).expect("the page has the profiles");
+    keep(&path, &format!("{before}{PROFILES}{}", profiles()));
+}
+
+/// The profiles stand under this mark, to the end.
+const PROFILES: &str = "<!-- profiles -->\n";
+
+/// How each actor drains: first what differs most, then each with all its settings.
+fn profiles() -> String {
+    let all = kubectl_pdb::drain::profiles();
+    let mut text = String::from("\n| `--by` | deadline | then |\n|---|---|---|\n");
+    let setting = |a: &kubectl_pdb::drain::ActorPlan, name: &str| {
+        a.settings.iter().find(|(n, _)| *n == name).map(|(_, what)| what.clone()).unwrap_or_default()
+    };
+    for a in &all {
+        text.push_str(&format!(
+            "| `{}` | {} | {} |\n",
+            a.actor.as_str(),
+            setting(a, "deadline"),
+            setting(a, "atDeadline")
+        ));
+    }
+    for a in &all {
+        text.push_str(&format!(
+            "\n## {}\n\nSource: {}.\n\n| setting | what it does |\n|---|---|\n",
+            a.actor.as_str(),
+            a.source
+        ));
+        a.settings.iter().for_each(|(name, what)| text.push_str(&format!("| {name} | {what} |\n")));
+    }
+    text
+}
+
 /// Holds a file against what it has to be; or, with `BLESS=1`, writes it anew.
 fn keep(path: &Path, wanted: &str) {
     if std::env::var_os("BLESS").is_some() {

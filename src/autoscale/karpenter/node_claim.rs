@@ -99,6 +99,14 @@ impl NodeClaim {
         let noted = self.meta().annotations.get(TERMINATION_TIMESTAMP).and_then(|t| t.parse().ok());
         noted.or_else(|| self.deleted()?.checked_add(self.termination_grace()?).ok())
     }
+
+    /// The same, were it deleted now, where it is not being deleted yet.
+    pub fn deadline_from(&self, now: Timestamp) -> Option<Timestamp> {
+        match self.deleted() {
+            Some(_) => self.deadline(),
+            None => now.checked_add(self.termination_grace()?).ok(),
+        }
+    }
 }
 
 /// A length of time as NodePools write it; `None` for `Never`.

@@ -36,9 +36,15 @@ pub fn candidates(context: &DrainContext<'_>, held: &Held<'_>) -> Vec<Cure> {
         Some(Refusal::Overlap) => for_overlap(context, held),
         Some(Refusal::Webhook) => for_webhook(context, held),
         Some(Refusal::Stale(id) | Refusal::StatusUnusable(id)) => budget(context, id).map(again).into_iter().collect(),
-        Some(Refusal::AdmissionPolicy | Refusal::NotJudged(_) | Refusal::NamespaceTerminating | Refusal::NotTried) => {
-            Vec::new()
-        }
+        Some(
+            Refusal::AdmissionPolicy
+            | Refusal::NotJudged(_)
+            | Refusal::NamespaceTerminating
+            | Refusal::NotTried
+            | Refusal::Held(_)
+            | Refusal::Behind
+            | Refusal::WithoutFlag(_),
+        ) => Vec::new(),
         None => for_stuck(held),
     }
 }

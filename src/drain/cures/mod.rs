@@ -3,6 +3,7 @@
 mod candidates;
 mod trial;
 
+use super::actor::Actor;
 use super::command;
 use super::context::DrainContext;
 use super::note::{Drainability, Note};
@@ -28,11 +29,15 @@ pub fn add(context: &DrainContext<'_>, request: &Request, nodes: &mut [NodePlan]
     let trials = Trials::new(context);
     let all: Vec<Str> = request.nodes.iter().map(|n| n.meta.name.clone()).collect();
     let mut known: HashSet<Refusal> = HashSet::new();
-    for plan in nodes.iter_mut().filter(|n| n.verdict == Verdict::Blocked) {
+    for plan in nodes.iter_mut().filter(|n| matches!(n.verdict, Verdict::Blocked | Verdict::Forced)) {
         let one = [plan.node.meta.name.clone()];
         let drained = if request.each_alone { &one[..] } else { &all[..] };
         for group in groups(&plan.pods) {
             let held = held(plan, &group);
+            // What holds these is said with its own way out.
+            if matches!(held.refusal, Some(Refusal::Held(_) | Refusal::Behind | Refusal::WithoutFlag(_))) {
+                continue;
+            }
             // The same budget on another node: what was tried there is offered here.
             let tried = held.refusal.is_none_or(|r| known.insert(r));
             let run = Run { context, trials: &trials, plan, held, drained };
@@ -49,7 +54,7 @@ pub fn add(context: &DrainContext<'_>, request: &Request, nodes: &mut [NodePlan]
 /// The pods that stay, those of one cause together, by their places in the plan.
 fn groups(pods: &[PodPlan]) -> Vec<Vec<usize>> {
     let mut groups: Vec<(&Note, Vec<usize>)> = Vec::new();
-    for (at, pod) in pods.iter().enumerate().filter(|(_, p)| p.blocks()) {
+    for (at, pod) in pods.iter().enumerate().filter(|(_, p)| p.blocks() || p.forced_at.is_some()) {
         let Some(note) = pod.notes.first() else { continue };
         let same = |n: &&mut (&Note, Vec<usize>)| n.0.code == note.code && n.0.text == note.text;
         match groups.iter_mut().find(same) {
@@ -81,7 +86,10 @@ struct Run<'r> {
 
 impl Run<'_> {
     fn remedies(&self) -> Vec<Remedy> {
-        let stayed: Vec<String> = self.plan.pods.iter().filter(|p| p.blocks()).map(|p| p.pod.meta.path()).collect();
+        let stayed: Vec<String> = {
+            let stays = self.plan.pods.iter().filter(|p| p.blocks() || p.forced_at.is_some());
+            stays.map(|p| p.pod.meta.path()).collect()
+        };
         let snapshot = self.context.snapshot;
         let mut told: Vec<Remedy> = Vec::new();
         let mut failed: Vec<String> = Vec::new();
@@ -144,6 +152,9 @@ impl Run<'_> {
 
     /// Other flags of the drain that would let it end.
     fn flags(&self, stayed: &[String]) -> Option<Remedy> {
+        if self.context.drainer.actor != Actor::Kubectl {
+            return None;
+        }
         let (options, note) = (self.context.options, self.leading()?);
         let (changed, text) = match note.code {
             Code::Timeout => {

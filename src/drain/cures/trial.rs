@@ -97,9 +97,15 @@ impl<'a> Trials<'a> {
         let mut sim = Simulation::new(&context);
         let runs = sim.drain(&lists);
         let all = pods.iter().zip(&runs).flat_map(|(pods, run)| {
-            run.attempts
-                .iter()
-                .filter_map(|a| pods.get(a.at).map(|p| (p.pod.meta.path(), explain::outcome(&context, p, a))))
+            run.attempts.iter().filter_map(|a| {
+                pods.get(a.at).map(|p| {
+                    (p.pod.meta.path(), {
+                        // A pod that is forced is not helped.
+                        let forced = a.forced_at.is_some();
+                        if forced { Outcome::Stays } else { explain::outcome(&context, p, a) }
+                    })
+                })
+            })
         });
         Some(all.collect())
     }

@@ -16,7 +16,7 @@ use super::outcome::{Action, Outcome, PodPlan, Replacement};
 use super::refusal::Refusal;
 use super::rules::is_hidden;
 use super::simulation::Simulation;
-use super::simulation::drain::{Attempt, End, NodeRun};
+use super::simulation::drain::{Attempt, End, NodeRun, is_of_job};
 use crate::finding::{Code, Severity};
 use crate::snapshot::{Kind, Str};
 
@@ -45,7 +45,7 @@ fn untouched(context: &DrainContext<'_>, p: &NodePod) -> PodPlan {
         Decision::Unknown => (Action::Skip, Outcome::Unknown),
         Decision::Skip | Decision::Delete => (Action::Skip, Outcome::Stays),
     };
-    plan(context, p, (action, outcome), None, None, p.notes.clone())
+    plan(context, p, (action, outcome), None, None, (None, p.notes.clone()))
 }
 
 fn tried(
@@ -62,7 +62,10 @@ fn tried(
     };
     let mut outcome = outcome(context, p, a);
     let mut notes = refusal::notes(context, sim, p, a);
-    notes.extend(time::notes(context, p, a, run));
+    let by_time = time::notes(context, p, a, run);
+    // What is deleted past its budget is told as that, and then why the budget refused.
+    let at = if a.forced_at.is_some() { 0 } else { notes.len() };
+    notes.splice(at..at, by_time);
     notes.extend(p.notes.iter().cloned());
     let mut replacement = None;
     if a.step.is_some() {
@@ -81,13 +84,16 @@ fn tried(
     if outcome == Outcome::Stays {
         lead(&mut notes);
     }
-    plan(context, p, (action, outcome), a.step, replacement, notes)
+    let forced_at = a.forced_at.map(|at| at - run.began);
+    plan(context, p, (action, outcome), a.step, replacement, (forced_at, notes))
 }
 
 /// What becomes of a pod that the drainer removes.
 pub fn outcome(context: &DrainContext<'_>, p: &NodePod, a: &Attempt) -> Outcome {
     match (a.step, a.end) {
         (None, _) if matches!(a.refusal, Some(Refusal::NotJudged(_))) => Outcome::Unknown,
+        (Some(_), _) if a.forced_at.is_some() => Outcome::Waits,
+        (None, _) if matches!(a.refusal, Some(Refusal::Held(_))) && is_of_job(&p.pod) => Outcome::Waits,
         (None, _) | (Some(_), End::Never | End::Outlasts) => Outcome::Stays,
         _ if p.drainability == Drainability::Unknown => Outcome::Unknown,
         // What is waited for is a new pod, which a quota that may not be read may refuse.
@@ -116,7 +122,7 @@ fn plan(
     (action, outcome): (Action, Outcome),
     step: Option<u32>,
     replacement: Option<Replacement>,
-    notes: Vec<Note>,
+    (forced_at, notes): (Option<i64>, Vec<Note>),
 ) -> PodPlan {
     let mut codes: Vec<Code> = Vec::new();
     for code in p.status.codes.iter().copied().chain(notes.iter().map(|n| n.code)) {
@@ -125,5 +131,5 @@ fn plan(
         }
     }
     let budgets = context.budgets.paths(&p.budgets);
-    PodPlan { pod: p.pod.clone(), action, outcome, step, codes, budgets, replacement, notes }
+    PodPlan { pod: p.pod.clone(), action, outcome, step, codes, budgets, replacement, forced_at, notes }
 }

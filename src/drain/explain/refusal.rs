@@ -2,16 +2,20 @@
 //! budget.
 
 use super::obstacle::{self, Obstacle};
+use crate::autoscale::karpenter::disruption::DO_NOT_DISRUPT;
 use crate::budget::{Judgement, Verdict};
+use crate::cure::Remedy;
 use crate::drain::context::DrainContext;
-use crate::drain::drainer::Removes;
+use crate::drain::drainer::{Removes, WithoutFlag};
 use crate::drain::node_pod::NodePod;
 use crate::drain::note::{Drainability, Note};
+use crate::drain::options::Flag;
 use crate::drain::refusal::Refusal;
 use crate::drain::simulation::Simulation;
-use crate::drain::simulation::drain::Attempt;
+use crate::drain::simulation::drain::{Attempt, is_of_job};
 use crate::drain::tracker::BudgetId;
 use crate::finding::{Code, Finding, Ref, Severity};
+use crate::shell::Kubectl;
 
 /// What is said of a pod that was refused; nothing where a rule has said it.
 pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &Attempt) -> Vec<Note> {
@@ -21,6 +25,10 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
     let mut notes = match refusal {
         // The rule that found it has said it.
         Refusal::Webhook | Refusal::AdmissionPolicy => Vec::new(),
+        Refusal::NotTried if context.drainer.without_flag == WithoutFlag::Fails => {
+            let text = "it is not evicted: kubectl drain ends with the pod that it refuses for want of a flag";
+            vec![Note::new(code, text)]
+        }
         Refusal::NotTried => {
             let by = match context.drainer.removes {
                 Removes::ByDeletion => "deletions (--disable-eviction)",
@@ -28,6 +36,41 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
             };
             let text = format!("it is not deleted: the drain of the node ends with the first error of its {by}");
             vec![Note::new(code, text)]
+        }
+        Refusal::Held(by) => {
+            let until = (context.drainer.holds)(&p.pod, context.snapshot.now).and_then(|hold| hold.until);
+            let waits = match until {
+                Some(until) => format!("is waited for until {until} ({by})"),
+                None if is_of_job(&p.pod) => format!("is waited for until its Job's work is done ({by})"),
+                None => format!("is waited for until it ends by itself ({by})"),
+            };
+            let note = Note::new(code, format!("{} does not evict it: it {waits}", context.drainer.name));
+            let kubectl = Kubectl::of(context.snapshot);
+            let meta = &p.pod.meta;
+            let (verb, value) = if by == DO_NOT_DISRUPT { ("annotate", "true") } else { ("label", "wait-completed") };
+            let line = |change: String| kubectl.line(meta.ns(), &[verb, "pod", &meta.name, &change]);
+            let remedy = Remedy::advice(format!(
+                "ask whoever set {by} whether the pod can be evicted, and delete it (not verified)"
+            ));
+            vec![note.remedy(remedy.command(line(format!("{by}-"))).undo(line(format!("{by}={value}"))))]
+        }
+        Refusal::Behind => {
+            let text = format!("{} evicts it only once the pods of the group before it are gone", context.drainer.name);
+            vec![Note::new(code, text)]
+        }
+        Refusal::WithoutFlag(flag) => {
+            let text = format!(
+                "{} runs kubectl drain without {}, which refuses the pod: the drain ends in an error, and no pod is evicted",
+                context.drainer.name,
+                flag.as_str()
+            );
+            let setting = match flag {
+                Flag::Force => "spec.drain.force: true",
+                Flag::IgnoreDaemonSets => "spec.drain.ignoreDaemonSets: true",
+                Flag::DeleteEmptyDirData => "spec.drain.deleteEmptydirData: true",
+            };
+            let advice = format!("set {setting} in the Plan, or delete the pod first (not verified)");
+            vec![Note::new(code, text).remedy(Remedy::advice(advice))]
         }
         Refusal::NamespaceTerminating => {
             let text = "its namespace is being deleted: evictions are forbidden there (403) until the pod itself is being \
@@ -83,6 +126,11 @@ fn code(context: &DrainContext<'_>, refusal: Refusal) -> Code {
         Refusal::Stale(_) | Refusal::StatusUnusable(_) => Code::Stale,
         Refusal::SyncFailed(_) => Code::SyncFailed,
         Refusal::NotJudged(_) => Code::NotJudged,
+        Refusal::Held(_) | Refusal::Behind => Code::AutoscalerKeeps,
+        Refusal::WithoutFlag(Flag::DeleteEmptyDirData) => Code::EmptyDir,
+        Refusal::WithoutFlag(Flag::IgnoreDaemonSets) => Code::DaemonSet,
+        Refusal::WithoutFlag(Flag::Force) => Code::Unmanaged,
+        Refusal::NotTried if context.drainer.without_flag == WithoutFlag::Fails => Code::Unmanaged,
         Refusal::Webhook | Refusal::NotTried => Code::Webhook,
         Refusal::AdmissionPolicy => Code::AdmissionPolicy,
         Refusal::Budget(id) => {

@@ -1,22 +1,37 @@
 //! Annotations that keep autoscalers from evicting a pod: they do not stop `kubectl drain`.
 
 use super::RuleContext;
+use crate::autoscale::karpenter::disruption::{DO_NOT_DISRUPT, do_not_disrupt};
+use crate::drain::actor::Actor;
 use crate::drain::note::Note;
 use crate::finding::Code;
 
-/// Annotation, the value that keeps the pod, and who heeds it.
-const KEEPS: [(&str, &str, &str); 2] = [
-    ("karpenter.sh/do-not-disrupt", "true", "Karpenter"),
-    ("cluster-autoscaler.kubernetes.io/safe-to-evict", "false", "Cluster Autoscaler"),
-];
+/// Keeps the Cluster Autoscaler from removing the pod's node, where it is `false`.
+const SAFE_TO_EVICT: &str = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 
 pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
-    for (annotation, value, who) in KEEPS {
-        if rule.is_running() && rule.pod.meta.annotations.get(annotation).is_some_and(|v| &**v == value) {
-            let text =
-                format!("{annotation}: {value} stops {who} and not kubectl drain: the pod is evicted all the same");
-            notes.push(Note::new(Code::AutoscalerKeeps, text));
-        }
+    let drainer = &rule.context.drainer;
+    if !rule.is_running() {
+        return;
+    }
+    // Karpenter itself says what it does with such a pod.
+    let held = do_not_disrupt(rule.pod, rule.snapshot.now).filter(|_| drainer.actor != Actor::Karpenter);
+    if let Some(until) = held {
+        let until = until.map(|t| format!(", until {t}")).unwrap_or_default();
+        let text = format!(
+            "{DO_NOT_DISRUPT} keeps Karpenter from consolidating or replacing the node by choice{until}; the expiry of its \
+             NodeClaim and terminationGracePeriod go past it, and {} evicts the pod all the same",
+            drainer.name
+        );
+        notes.push(Note::new(Code::AutoscalerKeeps, text));
+    }
+    if rule.pod.meta.annotations.get(SAFE_TO_EVICT).is_some_and(|v| &**v == "false") {
+        let text = format!(
+            "{SAFE_TO_EVICT}: false keeps the Cluster Autoscaler from removing the node by choice; {} evicts the pod all \
+             the same",
+            drainer.name
+        );
+        notes.push(Note::new(Code::AutoscalerKeeps, text));
     }
 }
 
@@ -37,10 +52,16 @@ mod tests {
                 karpenter,
                 "true",
                 "",
-                &[(Drainability::Drains, "stops Karpenter and not kubectl drain")][..],
+                &[(Drainability::Drains, "keeps Karpenter from consolidating")][..],
             ),
             ("Karpenter may take it", karpenter, "false", "", &[]),
-            ("the autoscaler keeps it", ca, "false", "", &[(Drainability::Drains, "stops Cluster Autoscaler and not")]),
+            (
+                "the autoscaler keeps it",
+                ca,
+                "false",
+                "",
+                &[(Drainability::Drains, "keeps the Cluster Autoscaler from removing the node")],
+            ),
             ("the autoscaler may take it", ca, "true", "", &[]),
             ("another annotation", "karpenter.sh/nodepool", "true", "", &[]),
             ("it has ended", karpenter, "true", done, &[]),

@@ -22,6 +22,15 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     }
     for code in &rule.status.codes {
         notes.extend(match code {
+            Code::EmptyDir | Code::Unmanaged | Code::Completed if rule.status.decision == Decision::Skip => {
+                let why = match code {
+                    Code::EmptyDir => "it has storage of the node (emptyDir or hostPath)",
+                    Code::Unmanaged => "it has no owner",
+                    _ => "it has ended",
+                };
+                let text = format!("{why}: {} leaves it alone", rule.context.drainer.name);
+                Some(Note::new(*code, text).severity(Severity::Info))
+            }
             Code::DaemonSet => Some(Note::new(Code::DaemonSet, "a DaemonSet's pods stay: drain leaves them alone")),
             Code::Mirror => Some(Note::new(Code::Mirror, "mirrors of static pods stay: the kubelet runs them")),
             Code::Completed => Some(Note::new(Code::Completed, "it has ended, and goes without a budget's leave")),

@@ -2,6 +2,7 @@
 
 use super::RuleContext;
 use crate::cure::Remedy;
+use crate::drain::drainer::Grace;
 use crate::drain::note::Note;
 use crate::finding::Code;
 use crate::snapshot::age::duration_words;
@@ -74,7 +75,11 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     if given < own {
         let at_once = ": it is gone from the API at once, while its containers may still run";
         let more = if given == 0 { at_once } else { "" };
-        let text = format!("--grace-period={given} cuts its grace period of {own} s{more}");
+        let setting = match rule.context.drainer.grace {
+            Grace::AtMost(_) => "--max-graceful-termination-sec",
+            Grace::Seconds(_) | Grace::Own => "--grace-period",
+        };
+        let text = format!("{setting}={given} cuts its grace period of {own} s{more}");
         notes.push(Note::new(Code::GraceBudget, text));
     }
     if let Some((claim, left)) = node_claim(rule).filter(|(_, left)| *left < own) {

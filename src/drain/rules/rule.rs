@@ -1,6 +1,7 @@
 //! A pod, and what a rule may look at.
 
 use crate::drain::context::DrainContext;
+use crate::drain::drainer::Grace;
 use crate::drain::filters::PodDeleteStatus;
 use crate::drain::options::DrainOptions;
 use crate::snapshot::node::Node;
@@ -64,7 +65,7 @@ impl<'a> RuleContext<'a> {
     /// Mirrors `CheckGracefulDelete` of `pkg/registry/core/pod/strategy.go` and `rest.BeforeDelete`.
     pub fn is_gone_at_once(&self) -> bool {
         if self.pod.is_terminating() {
-            return self.context.drainer.grace == Some(0);
+            return self.context.drainer.grace == Grace::Seconds(0);
         }
         self.pod.is_finished() || self.grace() == 0
     }

@@ -3,7 +3,7 @@
 
 use super::Simulation;
 use super::pods::{PodId, SimPod, Stage};
-use crate::drain::drainer::{Cordons, Drainer, Removes};
+use crate::drain::drainer::{AtDeadline, Cordons, Deadline, Drainer, Removes, WithoutFlag};
 use crate::drain::filters::Decision;
 use crate::drain::node_pod::NodePod;
 use crate::drain::note::Drainability;
@@ -29,6 +29,8 @@ pub struct Attempt {
     pub refused_first: bool,
     /// How its deletion ends.
     pub end: End,
+    /// When it was deleted past its budget, as the drainer's deadline came, in seconds since the simulation began.
+    pub forced_at: Option<i64>,
 }
 
 /// How a deletion ends.
@@ -82,7 +84,7 @@ impl<'c> Simulation<'c> {
         let mut runs = Vec::with_capacity(nodes.len());
         for (node, pods) in nodes {
             self.cordon(node);
-            runs.push(Run::new(self, pods).node(node));
+            runs.push(Run::new(self, pods, pods.iter().map(|_| node.clone()).collect()).node(node));
         }
         runs
     }
@@ -91,7 +93,8 @@ impl<'c> Simulation<'c> {
     pub fn drain_together(&mut self, nodes: &Nodes<'_>) -> NodeRun {
         nodes.iter().for_each(|(node, _)| self.cordon(node));
         let all: Vec<NodePod> = nodes.iter().flat_map(|(_, pods)| pods.iter().cloned()).collect();
-        Run::new(self, &all).node(&Str::from(""))
+        let of = nodes.iter().flat_map(|(node, pods)| pods.iter().map(move |_| node.clone())).collect();
+        Run::new(self, &all, of).node(&Str::from(""))
     }
 }
 
@@ -99,38 +102,99 @@ struct Run<'s, 'c> {
     sim: &'s mut Simulation<'c>,
     drainer: &'c Drainer,
     pods: &'s [NodePod],
+    /// The node of each pod.
+    nodes: Vec<Str>,
     attempts: Vec<Attempt>,
     began: i64,
 }
 
 impl<'s, 'c> Run<'s, 'c> {
-    fn new(sim: &'s mut Simulation<'c>, pods: &'s [NodePod]) -> Self {
+    fn new(sim: &'s mut Simulation<'c>, pods: &'s [NodePod], nodes: Vec<Str>) -> Self {
         let drainer = &sim.context.drainer;
         let mut attempts = Vec::new();
         for (at, p) in pods.iter().enumerate().filter(|(_, p)| p.status.decision == Decision::Delete) {
             sim.watch(&p.budgets);
             let pod = sim.enter(&p.pod);
             sim.watch_namespace(pod);
-            attempts.push(Attempt { at, pod, step: None, refusal: None, refused_first: false, end: End::InTime });
+            let (refusal, end) = (None, End::InTime);
+            attempts.push(Attempt { at, pod, step: None, refusal, refused_first: false, end, forced_at: None });
         }
-        Self { began: sim.now, sim, drainer, pods, attempts }
+        Self { began: sim.now, sim, drainer, pods, nodes, attempts }
+    }
+
+    /// When the drainer stops trying, and what it does then; a deadline that is each pod's own is none of these.
+    fn deadline(&self) -> Option<(i64, AtDeadline)> {
+        let deadline = self.drainer.deadline.filter(|d| d.then != AtDeadline::DeletesBefore)?;
+        Some((self.began.saturating_add(deadline.after), deadline.then))
     }
 
     /// When the drainer gives up on this node.
-    fn deadline(&self) -> Option<i64> {
-        self.drainer.deadline.map(|d| self.began.saturating_add(d.after))
+    fn gives_up_at(&self) -> Option<i64> {
+        self.deadline().filter(|(_, then)| !then.forces()).map(|(at, _)| at)
+    }
+
+    /// The deadline of a pod's node, where pods are deleted then past their budgets.
+    fn forces(&self, at: usize) -> Option<Deadline> {
+        self.nodes.get(at).and_then(|node| self.sim.context.deadline_of(node)).filter(|d| d.then.forces())
+    }
+
+    /// Sees to it that what is left at the deadline is deleted then.
+    fn plan_to_force(&mut self) {
+        for at in 0..self.attempts.len() {
+            let Some((place, pod)) = self.attempts.get(at).map(|a| (a.at, a.pod)) else { continue };
+            let (Some(deadline), Some(p)) = (self.forces(place), self.pods.get(place)) else { continue };
+            let end = self.began.saturating_add(deadline.after);
+            let own = self.drainer.grace_of(&p.pod);
+            let (when, grace) = match deadline.then {
+                AtDeadline::DeletesBefore => {
+                    let when = end.saturating_sub(own).max(self.began);
+                    (when, own.min((end - when).max(1)))
+                }
+                AtDeadline::Deletes => (end, own),
+                AtDeadline::TakesNode(_) | AtDeadline::Fails(_) | AtDeadline::FailsUnevicted(_) => (end, 0),
+            };
+            self.sim.force_at(when, pod, grace);
+        }
+    }
+
+    /// Where a pod needs a flag that is not passed, and the drainer does not go on without: nothing is evicted.
+    fn lacks_flag(&mut self) -> bool {
+        let context = self.sim.context;
+        let lacking = |p: &NodePod| p.status.needs.iter().copied().find(|flag| !context.has(*flag));
+        if self.drainer.without_flag != WithoutFlag::Fails || !self.pods.iter().any(|p| lacking(p).is_some()) {
+            return false;
+        }
+        for attempt in &mut self.attempts {
+            let flag = self.pods.get(attempt.at).and_then(lacking);
+            attempt.refused_first = true;
+            attempt.refusal = Some(flag.map_or(Refusal::NotTried, Refusal::WithoutFlag));
+        }
+        true
     }
 
     /// Tries, waits and tries again, until all are removed or nothing changes any more.
     fn node(mut self, node: &Str) -> NodeRun {
         let mut steps = 0;
         let mut gave_up = false;
+        self.plan_to_force();
         self.sim.advance(self.began);
+        if self.lacks_flag() {
+            let (began, ended) = (self.began, self.began);
+            return NodeRun { node: node.clone(), attempts: self.attempts, began, ended, steps, gave_up };
+        }
         let mut waves: Vec<u8> = self.attempts.iter().filter_map(|a| self.wave_of(a)).collect();
         waves.sort_unstable();
         waves.dedup();
         for wave in waves {
             let mut first = true;
+            if self.is_held_up_before(wave) {
+                let wave_of = |a: &Attempt| self.wave_of(a);
+                let behind: Vec<bool> = self.attempts.iter().map(|a| wave_of(a) == Some(wave)).collect();
+                for (a, _) in self.attempts.iter_mut().zip(behind).filter(|(_, behind)| *behind) {
+                    (a.refused_first, a.refusal) = (true, Some(Refusal::Behind));
+                }
+                continue;
+            }
             loop {
                 let Pass { granted, open, broken_off } = self.pass(wave, first, steps + 1);
                 steps += u32::from(granted);
@@ -142,26 +206,94 @@ impl<'s, 'c> Run<'s, 'c> {
                 let changed = self.sim.advance(self.sim.now);
                 let Some(next) = changed.then_some(self.sim.now).or_else(|| self.sim.next_event()) else { break };
                 let waited = (next - self.began).max(self.sim.now - self.began + 1);
-                let tries = waited / self.drainer.retry + i64::from(waited % self.drainer.retry != 0);
-                let again = self.began.saturating_add(tries.saturating_mul(self.drainer.retry));
-                if self.deadline().is_some_and(|deadline| again >= deadline) {
-                    gave_up = true;
+                let again = self.began.saturating_add(self.drainer.retry.next(waited));
+                if let Some((_, then)) = self.deadline().filter(|(deadline, _)| again >= *deadline) {
+                    gave_up = !then.forces();
                     break;
                 }
-                self.sim.advance(again);
+                self.sim.advance(next);
+                if !self.is_forced(wave) {
+                    self.sim.advance(again);
+                }
             }
             self.wait_for_deletions(wave);
         }
-        let ended = match self.deadline() {
+        steps += u32::from(self.finish(steps + 1));
+        self.sim.forget_forcing();
+        let ended = match self.gives_up_at() {
             Some(deadline) if gave_up || self.attempts.iter().any(Attempt::stays) => {
                 // What is refused without end is tried until then, and what does not end is waited for.
-                gave_up |= self.attempts.iter().any(waits_for_ever);
+                gave_up |= self.attempts.iter().any(|a| self.waits_for_ever(a));
                 if gave_up { self.sim.now.max(deadline) } else { self.sim.now.min(deadline) }
             }
-            Some(deadline) => self.sim.now.min(deadline),
-            None => self.sim.now,
+            Some(deadline) if self.is_for_all() => self.sim.now.min(deadline),
+            Some(_) | None => self.sim.now,
         };
         NodeRun { node: node.clone(), attempts: self.attempts, began: self.began, ended, steps, gave_up }
+    }
+
+    /// Whether the deadline is also that of pods that are ending.
+    fn is_for_all(&self) -> bool {
+        !matches!(self.deadline(), Some((_, AtDeadline::FailsUnevicted(_))))
+    }
+
+    /// Whether a pod of an earlier wave stays.
+    fn is_held_up_before(&self, wave: u8) -> bool {
+        let stays = |a: &Attempt| a.stays() && !self.ends_by_itself(a);
+        self.attempts.iter().any(|a| self.wave_of(a).is_some_and(|w| w < wave) && stays(a))
+    }
+
+    /// Whether a pod is waited for that ends by itself, though nobody knows when.
+    fn ends_by_itself(&self, a: &Attempt) -> bool {
+        matches!(a.refusal, Some(Refusal::Held(_))) && self.pods.get(a.at).is_some_and(|p| is_of_job(&p.pod))
+    }
+
+    /// Whether all that is left of a wave was deleted at the deadline.
+    fn is_forced(&self, wave: u8) -> bool {
+        let left = |a: &&Attempt| a.step.is_none() && self.wave_of(a) == Some(wave);
+        self.attempts.iter().filter(left).all(|a| self.sim.forced_at(a.pod).is_some())
+    }
+
+    /// Lets the deadline come for what is left, where pods are deleted then. Whether any was.
+    fn finish(&mut self, step: u32) -> bool {
+        let mut forced = false;
+        loop {
+            for a in self.attempts.iter_mut().filter(|a| a.step.is_none()) {
+                if let Some(at) = self.sim.forced_at(a.pod) {
+                    (a.step, a.end, a.forced_at) = (Some(step), End::InTime, Some(at));
+                    forced = true;
+                }
+            }
+            let open = |a: &Attempt| a.step.is_none() && self.forces(a.at).is_some();
+            if !self.attempts.iter().any(open) {
+                break;
+            }
+            let Some(next) = self.sim.next_event() else { break };
+            self.sim.advance(next);
+        }
+        if let Some((at, AtDeadline::TakesNode(_))) = self.deadline() {
+            // What is ending then ends with the machine.
+            for a in self.attempts.iter_mut().filter(|a| a.stays()) {
+                (a.step, a.end, a.forced_at) = (Some(step), End::InTime, Some(at));
+                forced = true;
+            }
+            if forced {
+                self.sim.advance(at);
+            }
+        }
+        if forced {
+            let waves: std::collections::BTreeSet<u8> = self.attempts.iter().filter_map(|a| self.wave_of(a)).collect();
+            waves.into_iter().for_each(|wave| self.wait_for_deletions(wave));
+        }
+        forced
+    }
+
+    /// Whether a drain that has no deadline would hang on it.
+    fn waits_for_ever(&self, a: &Attempt) -> bool {
+        match a.step {
+            Some(_) => self.is_for_all() && matches!(a.end, End::Never | End::Outlasts),
+            None => !a.refusal.is_some_and(|refusal| self.drainer.gives_up_on(refusal)),
+        }
     }
 
     fn wave_of(&self, attempt: &Attempt) -> Option<u8> {
@@ -173,28 +305,32 @@ impl<'s, 'c> Run<'s, 'c> {
         let mut pass = Pass::default();
         for at in 0..self.attempts.len() {
             let Some(attempt) = self.attempts.get(at).filter(|a| a.step.is_none()) else { continue };
-            let tried_before = attempt.refusal.is_some_and(Refusal::is_final);
+            let tried_before = attempt.refusal.is_some_and(|refusal| self.drainer.gives_up_on(refusal));
             if self.wave_of(attempt) != Some(wave) || tried_before {
                 continue;
             }
-            let Some(p) = self.pods.get(attempt.at) else { continue };
-            let answer = match (pass.broken_off, self.sim.by_name_of(attempt.pod)) {
+            let (Some(p), known) = (self.pods.get(attempt.at), attempt.pod) else { continue };
+            let answer = match (pass.broken_off, self.sim.by_name_of(known)) {
                 (true, _) => Err(Refusal::NotTried),
                 (false, Some(pod)) => self.ask(p, pod, first).map(|()| pod),
-                (false, None) => Ok(attempt.pod),
+                (false, None) => Ok(known),
             };
+            let forced_at = self.sim.forced_at(known);
             let end = answer.ok().map(|pod| (pod, self.remove(p, pod)));
+            let drainer = self.drainer;
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
             match (answer, end) {
                 (Ok(_), Some((pod, end))) => {
                     (attempt.step, attempt.pod, attempt.end) = (Some(step), pod, end);
+                    attempt.forced_at = forced_at;
                     pass.granted = true;
                 }
                 (Ok(_), None) => {}
                 (Err(refusal), _) => {
                     attempt.refused_first |= first;
-                    attempt.refusal = attempt.refusal.filter(|_| !refusal.is_final()).or(Some(refusal));
-                    pass.open |= !refusal.is_final();
+                    let last = drainer.gives_up_on(refusal);
+                    attempt.refusal = attempt.refusal.filter(|_| !last).or(Some(refusal));
+                    pass.open |= !last;
                     pass.broken_off |= self.drainer.removes == Removes::ByDeletion;
                 }
             }
@@ -210,6 +346,14 @@ impl<'s, 'c> Run<'s, 'c> {
             Stage::Gone => return Ok(()),
             Stage::Terminating if !p.pod.is_terminating() => return Ok(()),
             Stage::Pending | Stage::Bound | Stage::Terminating => {}
+        }
+        let now = self.sim.context.snapshot.now.saturating_add(jiff::SignedDuration::from_secs(self.sim.now));
+        if let Some(hold) = (self.drainer.holds)(&sim.pod, now.unwrap_or(jiff::Timestamp::MAX)) {
+            if let Some(until) = hold.until {
+                let left = until.duration_since(self.sim.context.snapshot.now).as_secs();
+                self.sim.tick(left.saturating_add(1));
+            }
+            return Err(Refusal::Held(hold.by));
         }
         if let Drainability::Refused(refusal) = p.drainability {
             return Err(refusal);
@@ -227,7 +371,7 @@ impl<'s, 'c> Run<'s, 'c> {
         match refusal {
             // kubectl goes on to wait for a pod that is being deleted as it is.
             Refusal::NamespaceTerminating if sim.pod.is_terminating() => return Ok(()),
-            Refusal::Stale(_) => self.sim.tick(self.sim.now.saturating_add(self.drainer.retry)),
+            Refusal::Stale(_) => self.sim.tick(self.sim.now.saturating_add(self.drainer.retry.first())),
             Refusal::Budget(id) if first => {
                 if let operators::Answer::Moves { seconds, .. } = self.operator_answers(&p.pod, id) {
                     self.sim.relieve_in(pod, seconds);
@@ -265,8 +409,10 @@ impl<'s, 'c> Run<'s, 'c> {
         if p.drainability == Drainability::Stuck {
             return if self.drainer.skips_overdue.is_some() { End::NotWaitedFor } else { End::Never };
         }
-        let Some(deadline) = self.deadline() else { return End::InTime };
-        let left = deadline - self.sim.now;
+        let left = match self.deadline() {
+            Some((deadline, AtDeadline::Fails(_) | AtDeadline::TakesNode(_))) => deadline - self.sim.now,
+            _ => return End::InTime,
+        };
         match (self.ends_in(sim), self.at_least(sim)) {
             (_, least) if least > left => End::Outlasts,
             (most, _) if most > left => End::MayOutlast,
@@ -280,7 +426,18 @@ impl<'s, 'c> Run<'s, 'c> {
         if pod.is_terminating() && sim.node.is_none() {
             return pod.grace_left(self.sim.context.snapshot.now).unwrap_or_default();
         }
-        if is_idle(sim) { 0 } else { self.drainer.grace_of(pod) }
+        if is_idle(sim) {
+            return 0;
+        }
+        let node = sim.node().and_then(|node| self.sim.context.deadline_of(node));
+        let grace = self.drainer.grace_of(pod);
+        match node {
+            // Deleted again with what is left, where its own period ends after the node.
+            Some(Deadline { after, then: AtDeadline::DeletesBefore, .. }) => {
+                grace.min(self.began.saturating_add(after).saturating_sub(self.sim.now).max(1))
+            }
+            _ => grace,
+        }
     }
 
     /// How many seconds it takes at the least, as far as its hooks tell.
@@ -291,7 +448,7 @@ impl<'s, 'c> Run<'s, 'c> {
 
     /// Waits for those that were removed to be gone; those that do not end are not waited for here.
     fn wait_for_deletions(&mut self, wave: u8) {
-        let deadline = self.deadline().unwrap_or(i64::MAX);
+        let deadline = self.gives_up_at().filter(|_| self.is_for_all()).unwrap_or(i64::MAX);
         let done = |run: &Self, a: &Attempt| {
             let ends = matches!(a.end, End::InTime | End::MayOutlast | End::Outlasts);
             a.step.is_none() || !ends || run.sim.pod(a.pod).is_none_or(|p| p.stage == Stage::Gone)
@@ -317,12 +474,9 @@ impl<'s, 'c> Run<'s, 'c> {
     }
 }
 
-/// Whether a drain that has no deadline would hang on it.
-fn waits_for_ever(a: &Attempt) -> bool {
-    match a.step {
-        Some(_) => matches!(a.end, End::Never | End::Outlasts),
-        None => !a.refusal.is_some_and(Refusal::is_final),
-    }
+/// Whether a pod is a Job's: it ends once its work is done.
+pub fn is_of_job(pod: &Pod) -> bool {
+    pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "Job")
 }
 
 #[derive(Default)]

@@ -42,6 +42,8 @@ enum Event {
     Ready(PodId),
     /// A controller deletes a pod: that of a namespace that is being deleted, that of Jobs that ended.
     Deleted(PodId),
+    /// A drainer's deadline comes: it deletes the pod past every budget, with so many seconds of grace.
+    Forced(PodId, i64),
     /// An operator moves what its budgets guard away from a pod.
     Relieved(PodId),
     /// Nothing happens but that time has passed: the disruption controller has caught up.
@@ -83,6 +85,8 @@ pub struct Simulation<'c> {
     /// Budgets of which everything takes part that may change them by itself.
     watched: HashSet<BudgetId>,
     usage: Usage,
+    /// When pods were deleted at a drainer's deadline.
+    forced: HashMap<PodId, i64>,
     /// Whether something has changed that may let a pod without a node in.
     changed: bool,
 }
@@ -110,6 +114,7 @@ impl<'c> Simulation<'c> {
             rolling: HashSet::new(),
             watched: HashSet::new(),
             usage: Usage::default(),
+            forced: HashMap::new(),
             changed: false,
         }
     }
@@ -177,6 +182,30 @@ impl<'c> Simulation<'c> {
         self.events.push(Reverse((at, self.happened, event)));
     }
 
+    /// Deletes a pod at a time, past every budget and with so many seconds of grace, unless it is being deleted by then.
+    pub fn force_at(&mut self, at: i64, id: PodId, grace: i64) {
+        self.push(at, Event::Forced(id, grace));
+    }
+
+    /// Forgets what was to be forced: the drain that wanted it is over.
+    pub fn forget_forcing(&mut self) {
+        self.events.retain(|Reverse((_, _, event))| !matches!(event, Event::Forced(..)));
+    }
+
+    /// When a pod was deleted at a drainer's deadline.
+    pub fn forced_at(&self, id: PodId) -> Option<i64> {
+        self.forced.get(&id).copied()
+    }
+
+    fn force(&mut self, id: PodId, grace: i64) {
+        let Some(sim) = self.pods.get(id) else { return };
+        if matches!(sim.stage, Stage::Terminating | Stage::Gone) {
+            return;
+        }
+        self.forced.insert(id, self.now);
+        self.delete(id, Some(grace));
+    }
+
     /// Lets nothing but time pass until `at`.
     pub fn tick(&mut self, at: i64) {
         self.push(at, Event::Tick);
@@ -233,6 +262,7 @@ impl<'c> Simulation<'c> {
                 Event::Gone(id) => self.gone(id),
                 Event::Ready(id) => self.become_ready(id),
                 Event::Deleted(id) => self.delete_by_controller(id),
+                Event::Forced(id, grace) => self.force(id, grace),
                 Event::Relieved(id) => self.relieve(id),
                 Event::Tick => {}
             }

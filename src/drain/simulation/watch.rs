@@ -68,16 +68,20 @@ impl Simulation<'_> {
         self.watch_node_claim(id);
         let Some(pod) = self.pods.get(id).map(|p| p.pod.clone()) else { return };
         if self.context.snapshot.is_namespace_terminating(pod.meta.ns()) && !pod.is_terminating() {
-            self.push(self.now.saturating_add(self.context.drainer.retry), Event::Deleted(id));
+            self.push(self.now.saturating_add(self.context.drainer.retry.first()), Event::Deleted(id));
         }
     }
 
-    /// A NodeClaim that is being deleted takes the pods of its node along at its deadline, past every budget.
+    /// A NodeClaim that is being deleted takes the pods of its node along at its deadline, past every budget; where Karpenter
+    /// is the drainer, that is its own deadline.
     fn watch_node_claim(&mut self, id: PodId) {
+        if self.context.drainer.ends_claims {
+            return;
+        }
         let forced = self.pods.get(id).and_then(|p| self.context.node_claims().deletes(&p.pod));
         if let Some(at) = forced {
             let left = at.duration_since(self.context.snapshot.now).as_secs();
-            self.push(self.now + left.max(self.context.drainer.retry), Event::Deleted(id));
+            self.push(self.now + left.max(self.context.drainer.retry.first()), Event::Deleted(id));
         }
     }
 

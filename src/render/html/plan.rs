@@ -4,13 +4,14 @@ use super::page::page;
 use super::parts;
 use super::parts::{Number, Words};
 use super::picture::picture;
+use crate::drain::actor::Actor;
 use crate::drain::outcome::{Outcome, Verdict};
 use crate::finding::Finding;
 use crate::lists::count;
 use crate::render::style::Tone;
 use crate::report::Document;
 use crate::report::digest::Told;
-use crate::report::plan::{DrainPlan, NodeReport, PodReport, ReplacementReport};
+use crate::report::plan::{ActorReport, DrainPlan, NodeReport, PodReport, ReplacementReport};
 use maud::{Markup, html};
 
 /// The page.
@@ -25,7 +26,9 @@ pub fn plan(document: &Document<DrainPlan>) -> String {
         .enumerate()
         .filter(|(_, n)| n.verdict != Verdict::Drains || !n.findings.is_empty())
         .collect();
+    let is_typed = plan.actor.as_ref().is_none_or(|a| a.name == Actor::Kubectl.as_str());
     let body = html! {
+        @if let Some(actor) = &plan.actor { (by(actor)) }
         section {
             h2 { "In which order" }
             p { (order_in_words(plan)) }
@@ -33,8 +36,8 @@ pub fn plan(document: &Document<DrainPlan>) -> String {
         }
         @if !told.is_empty() {
             section {
-                h2 { "What blocks, waits, or is lost" }
-                @for (at, node) in &told { (article(*at, node)) }
+                h2 { "What blocks, is forced, waits, or is lost" }
+                @for (at, node) in &told { (article(*at, node, is_typed)) }
             }
         }
         section {
@@ -57,6 +60,20 @@ pub fn plan(document: &Document<DrainPlan>) -> String {
         }
     };
     page("Drain plan", &lead, document, &body)
+}
+
+/// Who drains, and how.
+fn by(actor: &ActorReport) -> Markup {
+    html! {
+        section {
+            h2 { "By " (actor.title) }
+            p { (actor.source) "." }
+            details {
+                summary { "How it drains a node" }
+                dl { @for (setting, what) in &actor.settings { dt { (setting) } dd { (what) } } }
+            }
+        }
+    }
 }
 
 fn order_in_words(plan: &DrainPlan) -> String {
@@ -94,7 +111,7 @@ fn seconds(seconds: i64) -> String {
     crate::snapshot::age::duration_words(seconds)
 }
 
-fn article(at: usize, n: &NodeReport) -> Markup {
+fn article(at: usize, n: &NodeReport, is_typed: bool) -> Markup {
     let mut fates: Vec<(&str, usize)> = Vec::new();
     for pod in n.worst_first() {
         match fates.iter_mut().find(|(fate, _)| *fate == pod.fate()) {
@@ -114,7 +131,7 @@ fn article(at: usize, n: &NodeReport) -> Markup {
                 (count(n.pods.len(), "pod")) @if !n.pods.is_empty() { ": " (fates.join(", ")) }
                 ". About " (seconds(n.estimate.seconds)) " for those that are evicted (" (n.estimate.basis) ")."
             }
-            pre { (n.command) }
+            @if is_typed { pre { (n.command) } }
             (parts::findings(findings))
             @if !n.pods.is_empty() {
                 details {
@@ -140,6 +157,7 @@ fn article(at: usize, n: &NodeReport) -> Markup {
 fn pod_row(pod: &PodReport) -> Markup {
     let codes: Vec<&str> = pod.codes.iter().map(|c| c.as_str()).collect();
     let tone = match pod.outcome {
+        _ if pod.forced_at.is_some() => Tone::Bad,
         Outcome::Gone => Tone::Good,
         Outcome::Waits => Tone::Waiting,
         Outcome::Stays if pod.is_ignored() => Tone::Faint,

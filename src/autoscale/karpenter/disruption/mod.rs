@@ -21,6 +21,7 @@ mod schedule;
 mod why;
 mod words;
 
+pub use blockers::{DO_NOT_DISRUPT, do_not_disrupt};
 pub use consolidation::Disruption;
 pub use fate::{Fate, Keeps};
 pub use why::Why;

@@ -1,0 +1,114 @@
+//! Which pods the drainers that do not run kubectl's code evict, leave alone, or wait for.
+
+use super::drainer::Hold;
+use super::filters::{Decision, PodDeleteStatus, filter};
+use super::options::DrainOptions;
+use crate::autoscale::karpenter::disruption::{DO_NOT_DISRUPT, do_not_disrupt};
+use crate::autoscale::karpenter::taints::tolerates_disrupted;
+use crate::finding::Code;
+use crate::sched::filters::taint_toleration::tolerates;
+use crate::snapshot::Snapshot;
+use crate::snapshot::pod::{Pod, VolumeSource};
+use jiff::Timestamp;
+
+/// From this priority on a pod is critical to the system. Mirrors `SystemCriticalPriority` of `pkg/apis/scheduling`.
+const SYSTEM_CRITICAL: i32 = 2_000_000_000;
+
+/// Cluster API's label that says how a pod is drained.
+const CLUSTER_API_DRAIN: &str = "cluster.x-k8s.io/drain";
+
+fn decided(decision: Decision, codes: Vec<Code>) -> PodDeleteStatus {
+    PodDeleteStatus { decision, needs: Vec::new(), codes }
+}
+
+fn is_daemon(pod: &Pod) -> bool {
+    pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet" && &*o.group == "apps")
+}
+
+/// What is lost or not made again, of a pod that is evicted without a flag being asked for.
+fn evicted(pod: &Pod) -> PodDeleteStatus {
+    let mut codes = Vec::new();
+    if pod.is_terminating() {
+        codes.push(Code::Terminating);
+    }
+    if pod.volumes.iter().any(|v| matches!(v.source, VolumeSource::EmptyDir { .. })) {
+        codes.push(Code::EmptyDir);
+    }
+    if pod.meta.controller.is_none() {
+        codes.push(Code::Unmanaged);
+    }
+    decided(Decision::Delete, codes)
+}
+
+/// Karpenter's. Mirrors `IsWaitingEviction` and `IsDrainable` of `utils/pod/scheduling.go`: DaemonSets' pods are evicted
+/// like any other, unless they tolerate Karpenter's taint; pods that have ended are left.
+pub fn karpenter(snapshot: &Snapshot, _: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
+    let overdue = pod.meta.deletion_timestamp.is_some_and(|t| snapshot.now.duration_since(t).as_secs() > 60);
+    match () {
+        () if pod.is_finished() => decided(Decision::Skip, vec![Code::Completed]),
+        () if pod.is_mirror() => decided(Decision::Skip, vec![Code::Mirror]),
+        () if tolerates_disrupted(pod) && is_daemon(pod) => decided(Decision::Skip, vec![Code::DaemonSet]),
+        () if tolerates_disrupted(pod) => decided(Decision::Skip, Vec::new()),
+        () if overdue => decided(Decision::Outside, vec![Code::StuckTerminating]),
+        () => evicted(pod),
+    }
+}
+
+/// The four groups of Karpenter. Mirrors `groupPodsByPriority` of `node/termination/terminator/terminator.go`.
+pub fn karpenter_group(pod: &Pod) -> u8 {
+    let critical = pod.spec.priority_class.as_deref();
+    let critical = matches!(critical, Some("system-cluster-critical" | "system-node-critical"));
+    2 * u8::from(critical) + u8::from(is_daemon(pod))
+}
+
+/// What Karpenter waits for without evicting it. Mirrors `IsEvictable` of `utils/pod/scheduling.go`.
+pub fn karpenter_holds(pod: &Pod, now: Timestamp) -> Option<Hold> {
+    let until = do_not_disrupt(pod, now).filter(|_| pod.is_active())?;
+    Some(Hold { until, by: DO_NOT_DISRUPT })
+}
+
+/// The Cluster Autoscaler's. Mirrors `podsToEvict` of `core/scaledown/actuation/drain.go`: DaemonSets' pods are evicted as
+/// far as that goes, and not waited for.
+pub fn cluster_autoscaler(_: &Snapshot, _: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
+    match () {
+        () if pod.is_mirror() => decided(Decision::Skip, vec![Code::Mirror]),
+        () if is_daemon(pod) => decided(Decision::Skip, vec![Code::DaemonSet]),
+        () => evicted(pod),
+    }
+}
+
+/// Cluster API's. Mirrors `GetPodsForEviction` of `machine/drain/drain.go`: kubectl's filters, with every flag, and its
+/// own label. MachineDrainRules are not in the workload cluster, and so not looked at.
+pub fn cluster_api(snapshot: &Snapshot, options: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
+    let status = filter(snapshot, options, pod);
+    let skipped = pod.meta.labels.get(CLUSTER_API_DRAIN).is_some_and(|v| v.eq_ignore_ascii_case("skip"));
+    if status.decision == Decision::Delete && skipped { decided(Decision::Outside, Vec::new()) } else { status }
+}
+
+/// What Cluster API waits for without evicting it. Mirrors `drainLabelFilter` of `machine/drain/filters.go`.
+pub fn cluster_api_holds(pod: &Pod, _: Timestamp) -> Option<Hold> {
+    let value = pod.meta.labels.get(CLUSTER_API_DRAIN)?;
+    let waits = value.replacen('-', "", 1).eq_ignore_ascii_case("WaitCompleted");
+    (waits && !pod.is_finished()).then_some(Hold { until: None, by: CLUSTER_API_DRAIN })
+}
+
+/// The descheduler's, of a node that is cordoned: its strategy `RemovePodsViolatingNodeTaints` with the default
+/// protections. Mirrors `Filter` of `pkg/framework/plugins/defaultevictor`.
+pub fn descheduler(_: &Snapshot, _: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
+    let local = |v: &VolumeSource| matches!(v, VolumeSource::EmptyDir { .. } | VolumeSource::HostPath);
+    let wanted = pod.meta.annotations.get("descheduler.alpha.kubernetes.io/evict").is_some();
+    match () {
+        () if tolerates(pod, "node.kubernetes.io/unschedulable", "", "NoSchedule") => {
+            decided(Decision::Skip, if is_daemon(pod) { vec![Code::DaemonSet] } else { Vec::new() })
+        }
+        () if wanted => evicted(pod),
+        () if pod.is_mirror() => decided(Decision::Skip, vec![Code::Mirror]),
+        () if is_daemon(pod) => decided(Decision::Skip, vec![Code::DaemonSet]),
+        () if pod.volumes.iter().any(|v| local(&v.source)) => decided(Decision::Skip, vec![Code::EmptyDir]),
+        () if pod.spec.priority.is_some_and(|p| p >= SYSTEM_CRITICAL) => decided(Decision::Skip, Vec::new()),
+        () if pod.meta.controller.is_none() && pod.meta.owner.is_none() => {
+            decided(Decision::Skip, vec![Code::Unmanaged])
+        }
+        () => evicted(pod),
+    }
+}
