@@ -69,7 +69,7 @@ pub fn run(args: &DrainPlanArgs, global: &Global) -> Result<Answer> {
         return Err(Failure::usage("nodes are given by name and by --selector: give one of the two"));
     }
     let repeated = Repeated {
-        needs: NEEDS,
+        needs: &read_for(options.actor()),
         scope: &Scope::All,
         answer: |snapshot: &Snapshot| about(args, global, snapshot),
         // A wait ends when the drain would find nothing more to take from the nodes.
@@ -79,6 +79,15 @@ pub fn run(args: &DrainPlanArgs, global: &Global) -> Result<Answer> {
         },
     };
     watch::run(&args.repeat, global, &repeated)
+}
+
+/// What is read of a cluster: an autoscaler's choice rests on what was reported, too.
+fn read_for(actor: Actor) -> Vec<Need> {
+    let mut needs = NEEDS.to_vec();
+    if matches!(actor, Actor::Karpenter | Actor::ClusterAutoscaler) {
+        needs.push(Need::helpful(Kind::Event, "what the autoscaler said and did"));
+    }
+    needs
 }
 
 /// The answer about a snapshot.

@@ -365,7 +365,9 @@ mod tests {
     /// A node with a pod of each kind about which drainers differ, and a node with room.
     fn world() -> Cluster {
         let mut c = Cluster::new();
-        ["n1", "n2"].iter().for_each(|n| c.node(n, "{}"));
+        // Its removal has begun: no autoscaler chooses any more.
+        c.node("n1", r#"{"taints": [{"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}]}"#);
+        c.node("n2", "{}");
         let labels = |app: &str| format!(r#""labels": {{"app": "{app}"}}"#);
         let selects =
             |rule: &str, app: &str| format!(r#"{{{rule}, "selector": {{"matchLabels": {{"app": "{app}"}}}}}}"#);

@@ -6,6 +6,7 @@ use super::drainer::WithoutFlag;
 use super::estimate::Estimate;
 use super::explain;
 use super::filters::Decision;
+use super::kept::{self, Choice, Chooser};
 use super::node_pod::NodePod;
 use super::note;
 use super::options::Flag;
@@ -24,6 +25,35 @@ use std::sync::Arc;
 
 /// Plans the nodes of a request, with what is on each.
 pub fn plan(context: &DrainContext<'_>, request: &Request, pods: &[Vec<NodePod>]) -> Vec<NodePlan> {
+    let chooser = Chooser::new(context);
+    let choices: Vec<Choice> = request.nodes.iter().map(|n| chooser.choice(context, &n.meta.name)).collect();
+    let goes = |at: &usize| !matches!(choices.get(*at), Some(Choice::Kept(_)));
+    let (going, lists): (Vec<Arc<Node>>, Vec<Vec<NodePod>>) = (0..)
+        .zip(request.nodes.iter().zip(pods))
+        .filter(|(at, _)| goes(at))
+        .map(|(_, (n, p))| (n.clone(), p.clone()))
+        .unzip();
+    let mut drained = if going.len() == request.nodes.len() {
+        drained(context, request, pods)
+    } else {
+        drained(context, &Request { nodes: going, ..request.clone() }, &lists)
+    }
+    .into_iter();
+    let all = request.nodes.iter().zip(pods).zip(&choices);
+    all.filter_map(|((node, list), choice)| match choice {
+        Choice::Kept(_) => Some(kept::plan(context, node, list, choice)),
+        Choice::Goes => drained.next(),
+        Choice::Unknown(_) => drained.next().map(|mut plan| {
+            plan.findings.extend(kept::findings(context, node, choice));
+            plan.verdict = plan.verdict.max(Verdict::Unknown);
+            plan
+        }),
+    })
+    .collect()
+}
+
+/// Plans the nodes of a request that are drained.
+fn drained(context: &DrainContext<'_>, request: &Request, pods: &[Vec<NodePod>]) -> Vec<NodePlan> {
     let lists: Vec<(Str, &[NodePod])> =
         request.nodes.iter().zip(pods).map(|(n, p)| (n.meta.name.clone(), &p[..])).collect();
     let alone = |at: usize| {

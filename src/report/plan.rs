@@ -294,13 +294,16 @@ impl Told for NodeReport {
 
     /// What decides its verdict.
     fn leading(&self) -> Option<&Finding> {
+        if self.verdict == Verdict::Kept {
+            return self.findings.iter().find(|f| f.code == Code::AutoscalerKeeps);
+        }
         // Pods are ranked as the verdicts that they give.
         let decides = self.is_problem().then(|| self.rank())?;
         self.pods.iter().filter(|p| p.rank() == decides).find_map(|p| self.about(p))
     }
 
     fn is_problem(&self) -> bool {
-        self.verdict != Verdict::Drains
+        !matches!(self.verdict, Verdict::Drains | Verdict::Kept)
     }
 
     fn more(&self) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Random clusters with the real control plane's own words beside them (`tests/agreement/`, and the `truth.json` of the
 //! cases): what the program says of each must be what upstream's components answered.
 
-use crate::program::{folders_with, here, in_parallel, read_json, run};
+use crate::program::{folders_with, here, in_parallel, read_json, run, run_on};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -247,7 +247,16 @@ fn termination(dir: &Path) -> Tally {
     let truth = read_json(&dir.join("truth.json"));
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let node = truth["node"].as_str().unwrap_or_default();
-    let document = run(["drain-plan", node, "--by", "karpenter", "-o", "json", "--from", &cluster(dir)]).json();
+    let now = run(["drain-plan", node, "-o", "json", "--from", &cluster(dir)]).json()["source"]["now"].clone();
+    // The recorded cluster is that before the NodeClaim was deleted.
+    let mut before = unpacked(&cluster(dir));
+    for item in before["items"].as_array_mut().into_iter().flatten().filter(|i| i["kind"] == "NodeClaim") {
+        if item["metadata"]["name"] == truth["claim"] {
+            item["metadata"]["deletionTimestamp"] = now.clone();
+        }
+    }
+    let document =
+        run_on(&before.to_string(), &["drain-plan", node, "--by", "karpenter", "-o", "json", "--from", "-"]).json();
     let pods = document["nodes"][0]["pods"].as_array().cloned().unwrap_or_default();
     let of = |pod: &str| pods.iter().find(|p| path(p) == pod).cloned().unwrap_or_default();
     let mut tally = Tally::default();
@@ -282,4 +291,10 @@ fn termination(dir: &Path) -> Tally {
         }
     }
     tally
+}
+
+/// A gzipped cluster.
+fn unpacked(path: &str) -> Value {
+    let file = std::fs::File::open(path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    serde_json::from_reader(flate2::read::GzDecoder::new(file)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }

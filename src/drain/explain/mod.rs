@@ -39,6 +39,11 @@ pub fn pods(
     plans
 }
 
+/// A pod of a node that is not drained.
+pub fn not_drained(context: &DrainContext<'_>, p: &NodePod) -> PodPlan {
+    plan(context, p, (Action::None, Outcome::Stays), None, None, (None, Vec::new()))
+}
+
 fn untouched(context: &DrainContext<'_>, p: &NodePod) -> PodPlan {
     let (action, outcome) = match p.status.decision {
         Decision::Outside => (Action::None, Outcome::Stays),
