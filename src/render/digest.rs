@@ -9,8 +9,8 @@ use crate::report::Source;
 use crate::report::digest::{Group, Told};
 use crate::shell::quote;
 
-/// Lines that the groups of an answer about many take at most: with what stands around them, a screen of 50 lines.
-const LINES: usize = 42;
+/// An answer about many has no more lines than this, unless all rows are asked for.
+pub const SCREEN: usize = 50;
 /// More rows than this are told by their causes only.
 pub const TABLE: usize = 20;
 /// Items of a group that are told where there are many.
@@ -38,17 +38,45 @@ impl Depth {
     }
 }
 
-/// The groups as text. `all` is the line that shows everything.
-pub fn groups<T: Told>(groups: &[Group<'_, T>], source: &Source, screen: &Screen, depth: Depth, all: &str) -> String {
+/// How many lines the groups of an answer take at most below what is written of it: a few are for what follows them.
+pub fn room(written: &str) -> usize {
+    (SCREEN - 5).saturating_sub(written.lines().count())
+}
+
+/// An answer with so many rows: whole where that is `asked` for or no longer than a screen; else with a few items of each
+/// group below its table, or without the table where both are too long. `with` writes it, with a table or without.
+pub fn within_a_screen(rows: usize, asked: bool, causes_fit: bool, with: impl Fn(bool, Depth) -> String) -> String {
+    let shown = asked || rows <= TABLE;
+    let whole = with(shown, Depth::below(rows, shown, causes_fit));
+    let fits = |text: &String| asked || text.lines().count() <= SCREEN;
+    if fits(&whole) {
+        return whole;
+    }
+    Some(with(shown, Depth::Few)).filter(fits).unwrap_or_else(|| with(false, Depth::Few))
+}
+
+/// The groups as text. `all` is the line that shows everything; where not all items are told, the groups take as many lines
+/// as are `left`.
+pub fn groups<T: Told>(
+    groups: &[Group<'_, T>],
+    source: &Source,
+    screen: &Screen,
+    depth: Depth,
+    all: &str,
+    mut left: usize,
+) -> String {
     let mut out = String::new();
-    let mut left = LINES;
     for (at, group) in groups.iter().enumerate() {
         let text = one(group, source, screen, depth);
         let lines = text.lines().count();
         if depth == Depth::Few && lines > left {
             let rest = &groups[at..];
-            let items: usize = rest.iter().map(Group::weight).sum();
-            out.push_str(&format!("\nand {} ({}): {all}\n", count(rest.len(), "more cause"), count(items, T::KIND)));
+            let named = rest.iter().map(|group| {
+                let code = group.code.map_or_else(String::new, |code| format!(" ({code})"));
+                format!("{}: {}{code}", group.verdict, count(group.weight(), T::KIND))
+            });
+            let words = format!("and {}: {}: {all}", count(rest.len(), "more cause"), some(named, 4));
+            out.push_str(&format!("\n{}\n", wrap(&safe(&words), screen.prose_width(), 2)));
             break;
         }
         left = left.saturating_sub(lines);
@@ -67,9 +95,13 @@ fn one<T: Told>(group: &Group<'_, T>, source: &Source, screen: &Screen, depth: D
         Depth::Few => NAMED,
         Depth::FixOnly => 0,
     };
+    let mut last = String::new();
     for item in group.items.iter().take(named) {
         let cause = item.cause();
-        let cause = if cause.is_empty() { cause } else { format!(": {cause}") };
+        // Where a few stand for many, a cause is told once.
+        let is_told = depth == Depth::Few && cause == last;
+        last.clone_from(&cause);
+        let cause = if cause.is_empty() || is_told { String::new() } else { format!(": {cause}") };
         out.push_str(&format!("  {}\n", wrap(&safe(&format!("{}{cause}", item.path())), width, 4)));
     }
     let more = group.items.len().saturating_sub(named);

@@ -73,12 +73,7 @@ fn many(
     if screen.no_headers {
         return whole.render(screen);
     }
-    let mut out = format!("{}\n", wrap(&summary(&report.items), screen.prose_width(), 0));
-    let (shown, causes_fit) = (every_row || screen.wide() || rows.len() <= digest::TABLE, whole.fits(screen));
-    if shown {
-        let table = if causes_fit || screen.wide() { whole } else { table(&rows, screen, all_namespaces, false) };
-        out.push_str(&format!("\n{}", table.render(screen)));
-    }
+    let head = format!("{}\n", wrap(&summary(&report.items), screen.prose_width(), 0));
     let mut words = vec!["why-pending".to_owned()];
     match report.items.first() {
         Some(item) if !all_namespaces => words.extend(["-n".to_owned(), item.namespace.clone()]),
@@ -86,13 +81,24 @@ fn many(
     }
     words.push("--all".to_owned());
     let all = digest::again(&document.source, &words);
-    if !screen.wide() {
-        let depth = Depth::below(rows.len(), shown, causes_fit);
-        out.push_str(&digest::groups(&problems(&rows), &document.source, screen, depth, &all));
-        if !shown {
-            out.push_str(&format!("\nevery owner: {}\n", safe(&all)));
+    let causes_fit = whole.fits(screen);
+    let with = |shown: bool, depth: Depth| {
+        let mut out = head.clone();
+        if shown {
+            let table = if causes_fit || screen.wide() { &whole } else { &table(&rows, screen, all_namespaces, false) };
+            out.push_str(&format!("\n{}", table.render(screen)));
         }
-    }
+        if !screen.wide() {
+            let left = digest::room(&out);
+            out.push_str(&digest::groups(&problems(&rows), &document.source, screen, depth, &all, left));
+            if !shown {
+                out.push_str(&format!("\n{}\n", wrap(&safe(&format!("every owner: {all}")), screen.prose_width(), 2)));
+            }
+        }
+        out
+    };
+    let asked = every_row || screen.wide();
+    let mut out = digest::within_a_screen(rows.len(), asked, causes_fit, with);
     if items.iter().any(|i| contradicts(i, state)) {
         let text =
             format!("{ASSUMED} A pod that fits here and stays Pending for 5 minutes meets an exception of these.");
@@ -134,6 +140,9 @@ fn table(rows: &[PendingRow<'_>], screen: &Screen, all_namespaces: bool, causes:
         headers.push("WHY");
     }
     let mut table = Table::new(headers);
+    if screen.wide() && causes {
+        table = table.last_below();
+    }
     for row in rows {
         let first = row.first();
         let mut cells: Vec<Cell> = Vec::new();
@@ -310,7 +319,9 @@ fn nodes(pod: &Arc<Pod>, s: &Scheduling, state: &State, screen: &Screen) -> Stri
     let mut table = Table::new(["NODE", "PREEMPTION", "WHY NOT"]).indented(2).last_below();
     for (why, how, ids) in rows.iter().take(MOST_ROWS) {
         let names = ids.iter().filter_map(|id| state.node(*id)).map(|n| n.name().clone());
-        let names = if ids.len() > 2 && !screen.wide() {
+        // Two long names leave no room for the rest of the row.
+        let most = if screen.width.is_some_and(|width| width < 120) { 1 } else { 2 };
+        let names = if ids.len() > most && !screen.wide() {
             let first = names.take(1).next().map(|n| n.to_string()).unwrap_or_default();
             format!("{first} and {} more", ids.len() - 1)
         } else {

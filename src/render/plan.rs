@@ -67,20 +67,64 @@ fn preflight(document: &Document<DrainPlan>, screen: &Screen, every_row: bool) -
         let table = if whole.fits(screen) || screen.wide() { whole } else { table(plan, screen, false) };
         out.push_str(&format!("\n{}", table.render(screen)));
     }
-    let blockers = plan.blockers();
-    for blocker in blockers.iter().take(MOST) {
-        out.push_str(&blocked_by(blocker, document, screen));
-    }
     let all = again(&document.source, &["drain-plan".to_owned(), "--all".to_owned()]);
-    if blockers.len() > MOST {
-        out.push_str(&format!("\nand {}: {all}\n", count(blockers.len() - MOST, "more cause")));
+    let mut end = rounds(plan, screen);
+    if !rows {
+        end.push_str(&format!("\n{}\n", wrap(&safe(&format!("every node: {all}")), screen.prose_width(), 2)));
     }
     let others: Vec<_> = problems(&plan.nodes).into_iter().filter(|g| g.verdict != "blocked").collect();
-    out.push_str(&digest::groups(&others, &document.source, screen, digest::Depth::Few, &all));
-    out.push_str(&rounds(plan, screen));
-    if !rows {
-        out.push_str(&format!("\nevery node: {all}\n"));
+    // What stands around the blockers is short, and each of its parts is told; the blockers get the rest of the screen.
+    let taken = out.lines().count() + end.lines().count();
+    let left = if rows { usize::MAX } else { digest::SCREEN.saturating_sub(taken) };
+    let most = if others.is_empty() { left } else { left / 3 };
+    let others = digest::groups(&others, &document.source, screen, digest::Depth::Few, &all, most);
+    out.push_str(&blockers(document, screen, &all, left.saturating_sub(others.lines().count())));
+    out.push_str(&others);
+    out.push_str(&end);
+    out
+}
+
+/// What blocks, the most nodes first: with its cause and its fix in half of the lines that are left, and one in any case; by
+/// its name in the others.
+fn blockers(document: &Document<DrainPlan>, screen: &Screen, all: &str, left: usize) -> String {
+    let blockers = document.body.blockers();
+    let mut told: Vec<String> = Vec::new();
+    let mut lines = 0;
+    for (at, blocker) in blockers.iter().take(MOST).enumerate() {
+        let text = blocked_by(blocker, document, screen);
+        let all_fit = at + 1 == blockers.len() && lines + text.lines().count() <= left;
+        if at > 0 && !all_fit && lines + text.lines().count() > left / 2 {
+            break;
+        }
+        lines += text.lines().count();
+        told.push(text);
     }
+    let mut rest = blockers.iter().skip(told.len()).peekable();
+    let mut out = told.concat();
+    if rest.peek().is_none() {
+        return out;
+    }
+    out.push('\n');
+    // The lines that count the others need room, too.
+    let mut room = left.saturating_sub(lines + 4);
+    let mut named = 0;
+    for blocker in rest {
+        let nodes = count(blocker.nodes.len(), "node");
+        let words = format!("blocked: {nodes} by {} ({})", blocker.what, blocker.finding.code);
+        let text = wrap(&safe(&words), screen.prose_width(), 2);
+        let lines = text.lines().count();
+        if lines > room {
+            break;
+        }
+        room -= lines;
+        named += 1;
+        out.push_str(&format!("{text}\n"));
+    }
+    let words = match blockers.len() - told.len() - named {
+        0 => format!("their fixes: {all}"),
+        more => format!("and {}: {all}", count(more, "more cause")),
+    };
+    out.push_str(&format!("{}\n", wrap(&safe(&words), screen.prose_width(), 2)));
     out
 }
 
@@ -194,6 +238,9 @@ fn table(plan: &DrainPlan, screen: &Screen, causes: bool) -> Table {
         headers.push("WHY");
     }
     let mut table = Table::new(headers);
+    if screen.wide() && causes {
+        table = table.last_below();
+    }
     for n in &plan.nodes {
         let mut row: Vec<Cell> = vec![(&*n.name).into(), Cell::verdict(n.verdict.as_str())];
         if !plan.each_alone {
@@ -270,7 +317,9 @@ fn headline(n: &NodeReport, width: usize) -> String {
     };
     let (name, verdict) = (safe(&n.name), n.verdict.as_str());
     let cause = n.leading().map(|f| format!("  {}\n", wrap(&safe(&f.message), width, 2))).unwrap_or_default();
-    format!("{name}  {}   {all}\n{cause}", paint(&verdict.to_uppercase(), Tone::of_verdict(verdict)))
+    let beside = name.len() + verdict.len() + 5 + all.len() <= width;
+    let all = if beside { format!("   {all}") } else { format!("\n  {}", wrap(&all, width, 2)) };
+    format!("{name}  {}{all}\n{cause}", paint(&verdict.to_uppercase(), Tone::of_verdict(verdict)))
 }
 
 fn time(n: &NodeReport, actor: Option<&ActorReport>) -> String {
@@ -425,15 +474,15 @@ fn rounds(plan: &DrainPlan, screen: &Screen) -> String {
     };
     for (at, round) in plan.order.iter().enumerate().take(MOST) {
         let typed = plan.actor.as_ref().is_none_or(|a| a.name == Actor::Kubectl.as_str());
-        let text =
-            if !typed || round.len() > MOST || screen.width.is_some_and(|w| command(plan, round).len() + 5 > w.max(80))
-            {
-                let names: Vec<&Str> = round.iter().collect();
-                format!("{}: {}", count(round.len(), "node"), named(&names, 4))
-            } else {
-                command(plan, round)
-            };
-        out.push_str(&format!("  {}  {}\n", at + 1, wrap(&safe(&text), width.max(text.len() + 5), 5)));
+        let whole = command(plan, round);
+        if !typed || round.len() > MOST || screen.width.is_some_and(|w| whole.len() + 5 > w.max(80)) {
+            let names: Vec<&Str> = round.iter().collect();
+            let text = format!("{}: {}", count(round.len(), "node"), named(&names, 4));
+            out.push_str(&format!("  {}  {}\n", at + 1, wrap(&safe(&text), width, 5)));
+        } else {
+            // Never wrapped: it has to be pasted as it is.
+            out.push_str(&format!("  {}  {}\n", at + 1, safe(&whole)));
+        }
     }
     if plan.order.len() > MOST {
         out.push_str(&format!("  and {}: -o json lists them\n", count(plan.order.len() - MOST, "more round")));

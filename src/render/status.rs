@@ -45,27 +45,30 @@ fn many(document: &Document<BudgetStatusList>, screen: &Screen, all_namespaces: 
     if screen.no_headers {
         return table.render(screen);
     }
-    let mut out = format!("{}\n", wrap(&summary(items), screen.prose_width(), 0));
-    let rows = every_row || screen.wide() || items.len() <= digest::TABLE;
+    let head = format!("{}\n", wrap(&summary(items), screen.prose_width(), 0));
     let causes_fit = table.fits(screen);
-    if rows {
-        let shown = if causes_fit || screen.wide() { table } else { self::table(items, screen, all_namespaces, false) };
-        out.push_str(&format!("\n{}", shown.render(screen)));
-    }
-    if screen.wide() {
-        return out;
-    }
-    let depth = Depth::below(items.len(), rows, causes_fit);
     let place = if all_namespaces { vec!["-A".to_owned()] } else { namespace(items) };
-    let all = |flag: &str| {
-        again(&document.source, &[vec!["status".to_owned()], place.clone(), vec![flag.to_owned()]].concat())
+    let words = [vec!["status".to_owned()], place, vec!["--all".to_owned()]].concat();
+    let all = again(&document.source, &words);
+    let with = |rows: bool, depth: Depth| {
+        let mut out = head.clone();
+        if rows {
+            let shown =
+                if causes_fit || screen.wide() { &table } else { &self::table(items, screen, all_namespaces, false) };
+            out.push_str(&format!("\n{}", shown.render(screen)));
+        }
+        if !screen.wide() {
+            let left = digest::room(&out);
+            out.push_str(&digest::groups(&problems(items), &document.source, screen, depth, &all, left));
+            if !rows {
+                let words = format!("every budget: {all}; of some verdicts: --verdict never,broken");
+                out.push_str(&format!("\n{}\n", wrap(&safe(&words), screen.prose_width(), 2)));
+            }
+        }
+        out
     };
-    out.push_str(&digest::groups(&problems(items), &document.source, screen, depth, &all("--all")));
-    if !rows {
-        let words = format!("every budget: {}; of some verdicts: --verdict never,broken", all("--all"));
-        out.push_str(&format!("\n{}\n", wrap(&safe(&words), screen.prose_width(), 2)));
-    }
-    out
+    let asked = every_row || screen.wide();
+    digest::within_a_screen(items.len(), asked, causes_fit, with)
 }
 
 fn namespace(items: &[BudgetStatus]) -> Vec<String> {
@@ -119,6 +122,9 @@ fn table(items: &[BudgetStatus], screen: &Screen, all_namespaces: bool, causes: 
         headers.push("WHY");
     }
     let mut table = Table::new(headers);
+    if screen.wide() && causes {
+        table = table.last_below();
+    }
     for b in items {
         let mut row: Vec<Cell> = Vec::new();
         if all_namespaces {

@@ -23,6 +23,7 @@ mod keeps;
 mod lint;
 #[cfg(feature = "live")]
 mod live;
+mod many;
 mod needs;
 mod numbers;
 mod page;
