@@ -112,6 +112,8 @@ enum Command {
     Queue(Seeds),
     /// Random worlds under real controllers: the plan against the real `kubectl drain`
     Drain(Lanes),
+    /// Random manifests, judged before they are applied: the budgets' numbers and a real drain say what is right
+    Check(Lanes),
     /// Worlds in trouble: the commands of each verified remedy are run, and what they promise is looked for
     Cures {
         /// What is in trouble
@@ -189,6 +191,10 @@ fn run(cli: Cli) -> Result<Tally> {
         Command::Drain(Lanes { seeds, lanes }) => {
             let shared = Shared::start(&settings)?;
             over_lanes(seeds.seeds, lanes, |seed| runs::drain::run(&settings, &shared, seed))
+        }
+        Command::Check(Lanes { seeds, lanes }) => {
+            let shared = Shared::start(&settings)?;
+            over_lanes(seeds.seeds, lanes, |seed| runs::check::run(&settings, &shared, seed))
         }
         Command::Cures { subject, lanes: Lanes { seeds, lanes } } => {
             let shared = Shared::start(&settings)?;

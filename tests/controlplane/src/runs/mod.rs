@@ -1,6 +1,7 @@
 //! What the subcommands do.
 
 pub mod budgets;
+pub mod check;
 pub mod cures;
 pub mod devices;
 pub mod drain;

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::cures::{self, Subject};
-use super::{Settings, budgets, devices, drain, live, over_lanes, over_seeds, pending};
+use super::{Settings, budgets, check, devices, drain, live, over_lanes, over_seeds, pending};
 use crate::components::Version;
 use crate::generate::pending::Purpose;
 use crate::judge::Tally;
@@ -21,6 +21,7 @@ struct Seeds {
     preempt: Range<u64>,
     devices: Range<u64>,
     drain: Range<u64>,
+    check: Range<u64>,
     /// Two versions together go through all ways in which a drain is blocked and a pod Pending.
     blocked: Range<u64>,
     stuck: Range<u64>,
@@ -33,6 +34,7 @@ const FIRST: Seeds = Seeds {
     preempt: 0..6,
     devices: 0..2,
     drain: 0..12,
+    check: 0..6,
     blocked: 0..12,
     stuck: 0..14,
 };
@@ -44,6 +46,7 @@ const SECOND: Seeds = Seeds {
     preempt: 6..9,
     devices: 2..4,
     drain: 12..20,
+    check: 6..10,
     blocked: 12..22,
     stuck: 14..27,
 };
@@ -66,6 +69,7 @@ pub fn run(product: &Product, misses: &Path) -> Result<Tally> {
         tally.merge(devices::over(&settings, seeds.devices)?);
         let shared = Shared::start(&settings)?;
         tally.merge(over_lanes(right("drain", seeds.drain), LANES, |seed| drain::run(&settings, &shared, seed)));
+        tally.merge(over_lanes(seeds.check, LANES, |seed| check::run(&settings, &shared, seed)));
         for (subject, name, seeds) in
             [(Subject::Drain, "blocked", seeds.blocked), (Subject::Pending, "pending", seeds.stuck)]
         {

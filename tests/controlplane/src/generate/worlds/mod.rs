@@ -5,6 +5,7 @@ pub mod admission;
 pub mod blocked;
 pub mod budgets;
 pub mod drains;
+pub mod manifests;
 pub mod pending;
 pub mod pods;
 pub mod workloads;
@@ -209,8 +210,12 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_world() {
         type Make = fn(&str, u64) -> World;
-        let makers: [(&str, Make); 3] =
-            [("drains", drains::world), ("blocked", blocked::world), ("pending", pending::world)];
+        let makers: [(&str, Make); 4] = [
+            ("drains", drains::world),
+            ("blocked", blocked::world),
+            ("pending", pending::world),
+            ("manifests", manifests::world),
+        ];
         for (name, make) in makers {
             for seed in 0..60 {
                 let (one, other) = (make("w", seed), make("w", seed));
