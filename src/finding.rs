@@ -1,6 +1,7 @@
 //! What an answer finds: the table of codes, and the shape of a finding.
 
 mod codes;
+pub mod ignore;
 mod severity;
 pub mod words;
 
@@ -52,6 +53,14 @@ impl Ref {
             kind: kind.to_owned(),
             namespace: (!namespace.is_empty()).then(|| namespace.to_owned()),
             name: name.to_owned(),
+        }
+    }
+
+    /// `namespace/name`, or the name of an object outside namespaces.
+    pub fn path(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{namespace}/{}", self.name),
+            None => self.name.clone(),
         }
     }
 

@@ -1,16 +1,21 @@
 //! Puts the answer together, object by object.
 
+use super::against::Changes;
 use super::context::WorkloadContext;
 use super::expand::{Expanded, expand};
-use super::ignore::Ignores;
+use super::fields;
+use super::hooks::is_hook;
 use super::manifest::{Content, Key, Manifest};
 use super::rules;
 use crate::budget::{Basis, Judgement, Selection, Verdict, judge, judge_by, numbers_by};
+use crate::finding::ignore::{self, Ignores};
 use crate::finding::{Code, Finding, Ref, Severity};
-use crate::snapshot::Snapshot;
 use crate::snapshot::budget::Budget;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::selector::Operator;
+use crate::snapshot::{Snapshot, api_version};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How to check.
@@ -29,6 +34,12 @@ pub struct Options {
 pub struct Outcome {
     /// Every object that was judged, and every document that could not be, in the order of the manifests.
     pub items: Vec<Checked>,
+    /// How many Kubernetes objects there are, hooks left out.
+    pub objects: usize,
+    /// How many files hold any document.
+    pub files: usize,
+    /// How many hooks of Helm and Argo CD were left out, as they do not run beside the application.
+    pub hooks: usize,
     /// How many findings were ignored.
     pub ignored: usize,
     /// How many documents hold something else than a Kubernetes object.
@@ -69,10 +80,10 @@ struct Found {
     findings: Vec<Finding>,
 }
 
-/// Checks manifests. `cluster` is the cluster with the manifests applied, where there is one: what they do not have themselves
-/// is looked for there.
-pub fn check(manifests: &[Manifest], options: &Options, cluster: Option<&Snapshot>) -> Outcome {
-    let cluster = cluster.map(|snapshot| (snapshot, Selection::new(snapshot)));
+/// Checks manifests. `against` is what they change in a cluster, where there is one: what they do not have themselves is
+/// looked for there.
+pub fn check(manifests: &[Manifest], options: &Options, against: Option<&Changes>) -> Outcome {
+    let cluster = against.map(|changes| (&changes.snapshot, Selection::new(&changes.snapshot)));
     let cluster = cluster.as_ref().map(|(snapshot, selection)| (*snapshot, selection));
     let mut expanded = expand(manifests, &options.namespace);
     let of = |m: &Manifest| Found { findings: document(m).into_iter().collect(), ..Found::default() };
@@ -85,17 +96,35 @@ pub fn check(manifests: &[Manifest], options: &Options, cluster: Option<&Snapsho
     }
     let selection = Selection::new(&expanded.snapshot);
     settle(&mut expanded.snapshot, &selection);
-    budgets(&expanded, &selection, cluster, &mut found);
+    budgets(manifests, &expanded, &selection, cluster, &mut found);
     workloads(&expanded, &selection, cluster, options, &mut found);
+    for (object, finding) in against.map(|changes| &*changes.refused).unwrap_or_default() {
+        let key = (object.kind.clone(), object.namespace.clone().unwrap_or_default(), object.name.clone());
+        if let Some(found) = expanded.places.get(&key).and_then(|place| found.get_mut(*place)) {
+            found.judged = true;
+            found.findings.push(finding.clone());
+        }
+    }
+    if manifests.iter().any(|m| matches!(m.content, Content::Unrendered(_) | Content::Unreadable(_))) {
+        found.iter_mut().for_each(without_all);
+    }
     let objects: HashMap<usize, &Key> = expanded.places.iter().map(|(key, at)| (*at, key)).collect();
-    let skipped = manifests.iter().filter(|m| m.content == Content::NoObject).count();
-    let mut outcome = Outcome { skipped, ..Outcome::default() };
+    let hooks = manifests.iter().filter(|m| value(m).is_some_and(is_hook)).count();
+    let mut outcome = Outcome {
+        objects: manifests.iter().filter(|m| value(m).is_some()).count() - hooks,
+        files: manifests.iter().map(|m| &*m.file).collect::<HashSet<_>>().len(),
+        hooks,
+        skipped: manifests.iter().filter(|m| m.content == Content::NoObject).count(),
+        ..Outcome::default()
+    };
     for (at, (manifest, found)) in manifests.iter().zip(found).enumerate() {
         let object = objects.get(&at).map(|key| reference(manifest, key));
         let (mut findings, before) = (found.findings, outcome.ignored);
         findings.retain(|finding| {
             let about = object.as_ref().or(finding.refs.first());
-            let hidden = about.is_some_and(|about| options.ignores.hide(finding.code, about, value(manifest)));
+            let hidden = about.is_some_and(|about| {
+                options.ignores.reason(finding.code, &about.path(), value(manifest).and_then(annotation)).is_some()
+            });
             outcome.ignored += usize::from(hidden);
             !hidden
         });
@@ -119,6 +148,23 @@ fn value(manifest: &Manifest) -> Option<&Value> {
     match &manifest.content {
         Content::Object(object) => Some(object),
         _ => None,
+    }
+}
+
+/// What an object's own annotation says is to be ignored.
+fn annotation(object: &Value) -> Option<&str> {
+    object.pointer("/metadata/annotations")?.get(ignore::ANNOTATION)?.as_str()
+}
+
+/// Where not all documents could be read, a budget's pods can come from one of those.
+fn without_all(found: &mut Found) {
+    if found.verdict != Some(Verdict::Unused) {
+        return;
+    }
+    for finding in found.findings.iter_mut().filter(|f| f.code == Code::NoPods) {
+        found.verdict = Some(Verdict::Unknown);
+        let message = format!("{}; a document that was not checked can hold their workload", finding.message);
+        *finding = Finding::new(Code::NotJudged, message).about(std::mem::take(&mut finding.refs));
     }
 }
 
@@ -157,18 +203,114 @@ fn settle(snapshot: &mut Snapshot, selection: &Selection) {
 /// A cluster and what its budgets cover.
 type Applied<'a> = Option<(&'a Snapshot, &'a Selection)>;
 
-fn budgets(expanded: &Expanded, selection: &Selection, cluster: Applied<'_>, found: &mut [Found]) {
+fn budgets(
+    manifests: &[Manifest],
+    expanded: &Expanded,
+    selection: &Selection,
+    cluster: Applied<'_>,
+    found: &mut [Found],
+) {
     let snapshot = &expanded.snapshot;
     for (at, budget) in snapshot.budgets.iter().enumerate() {
         let key = ("PodDisruptionBudget".to_owned(), budget.meta.ns().to_owned(), budget.meta.name.to_string());
-        let place = expanded.places.get(&key).and_then(|place| found.get_mut(*place));
-        let (Some(found), Some(judged)) = (place, judge_by(Basis::Spec, snapshot, selection, at)) else { continue };
-        let there = cluster.filter(|_| judged.verdict == Verdict::Unused).and_then(|c| in_cluster(budget, c));
-        let judged = there.unwrap_or(judged);
+        let place = expanded.places.get(&key).copied();
+        let of_place = place.and_then(|place| Some((found.get_mut(place)?, manifests.get(place)?)));
+        let (Some((found, manifest)), Some(judged)) = (of_place, judge_by(Basis::Spec, snapshot, selection, at)) else {
+            continue;
+        };
+        let by_nodes = judged.verdict == Verdict::Never && counts_nodes(snapshot, selection, at);
+        let there = cluster.filter(|_| judged.verdict == Verdict::Unused || by_nodes);
+        let judged = match there.and_then(|cluster| in_cluster(budget, cluster)) {
+            Some(there) => there,
+            None if by_nodes => unknown(judged, Code::ZeroByRule, |budget, _| nodes_are_not_known(budget)),
+            None => match made_by_custom(manifests, expanded, &judged) {
+                Some(maker) => unknown(judged, Code::NoPods, |budget, _| {
+                    format!(
+                        "no pod of these manifests matches {}; a controller can make such pods for {maker}",
+                        budget.selector
+                    )
+                }),
+                None => judged,
+            },
+        };
+        found.findings.extend(value(manifest).and_then(fields::unknown).map(|f| f.about([Ref::budget(budget)])));
         found.judged = true;
         found.verdict = Some(judged.verdict);
-        found.findings.extend(judged.findings.into_iter().map(|finding| about_workloads(expanded, finding)));
+        // What the API server refuses is never there, whatever else it would come to.
+        let is_refused = judged.findings.iter().any(|f| f.code == Code::InvalidBudget);
+        let told = judged.findings.into_iter().filter(|f| !is_refused || f.code == Code::InvalidBudget);
+        found.findings.extend(told.map(|finding| about_workloads(expanded, finding)));
     }
+}
+
+/// The judgement as one that is not known, with other words in place of the finding of this code.
+fn unknown(mut judged: Judgement, code: Code, words: impl Fn(&Budget, &Finding) -> String) -> Judgement {
+    for finding in judged.findings.iter_mut().filter(|f| f.code == code) {
+        let message = words(&judged.budget, finding);
+        *finding = Finding::new(Code::NotJudged, message).about(std::mem::take(&mut finding.refs));
+    }
+    judged.verdict = Verdict::Unknown;
+    judged
+}
+
+/// Whether a budget counts pods of a DaemonSet, of which each node has one.
+fn counts_nodes(snapshot: &Snapshot, selection: &Selection, at: usize) -> bool {
+    let is_of_daemon_set = |p: &Arc<Pod>| p.meta.controller.as_ref().is_some_and(|owner| &*owner.kind == "DaemonSet");
+    selection.pods(snapshot, at).any(is_of_daemon_set)
+}
+
+fn nodes_are_not_known(budget: &Budget) -> String {
+    format!(
+        "whether {} allows an eviction depends on the number of nodes: a DaemonSet has a pod on each (kubectl drain evicts \
+         none of them)",
+        budget.rule
+    )
+}
+
+/// Groups of custom resources that make no pods, although they often have the name of the application.
+const NO_PODS: [&str; 12] = [
+    "argoproj.io",
+    "autoscaling.k8s.io",
+    "cert-manager.io",
+    "cilium.io",
+    "external-secrets.io",
+    "gateway.networking.k8s.io",
+    "keda.sh",
+    "kyverno.io",
+    "networking.istio.io",
+    "projectcontour.io",
+    "security.istio.io",
+    "traefik.io",
+];
+
+/// The custom resource that a budget without pods is meant for: it is in the namespace, and its name is what the selector
+/// asks for.
+fn made_by_custom(manifests: &[Manifest], expanded: &Expanded, judged: &Judgement) -> Option<String> {
+    let no_pods = judged.findings.iter().find(|f| f.code == Code::NoPods)?;
+    let is_near = no_pods.refs.iter().any(|r| r.kind != "PodDisruptionBudget");
+    let budget = &judged.budget;
+    let names: Vec<&str> = budget
+        .selector
+        .requirements()
+        .iter()
+        .filter(|r| r.operator == Operator::In)
+        .flat_map(|r| r.values.iter().map(|v| &**v))
+        .collect();
+    let makes = |object: &&Value| {
+        let group = api_version::split(super::manifest::text(object, "/apiVersion")).0;
+        let is_custom = group.contains('.') && (!group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io"));
+        let monitors = group == "monitoring.coreos.com"
+            && !matches!(super::manifest::text(object, "/kind"), "Prometheus" | "Alertmanager" | "ThanosRuler");
+        is_custom && !monitors && !NO_PODS.contains(&group)
+    };
+    let named = |object: &&Value| {
+        let (kind, namespace, name) = super::manifest::key(object);
+        let is_there = namespace == budget.meta.ns() || namespace.is_empty();
+        is_there && names.contains(&&*name) && !expanded.stand_ins.values().any(|r| r.kind == kind && r.name == name)
+    };
+    let maker = manifests.iter().filter_map(value).filter(|_| !is_near).filter(named).find(makes)?;
+    let (kind, _, name) = super::manifest::key(maker);
+    Some(format!("{kind} {name}"))
 }
 
 /// The budget as it is in a cluster, where it covers something there.
@@ -298,6 +440,59 @@ mod tests {
                 vec!["zero-by-rule", "hpa-floor"],
             ),
             ("a Job has no scale", vec![over_web(("maxUnavailable", json!(1))), job], "broken", vec!["sync-failed"]),
+            (
+                "a Job under an integer",
+                vec![
+                    over_web(("minAvailable", json!(2))),
+                    json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "web"}, "spec": {"parallelism": 3,
+                        "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"restartPolicy": "Never"}}}}),
+                ],
+                "allows",
+                vec![],
+            ),
+            (
+                "a DaemonSet under an integer",
+                vec![
+                    over_web(("minAvailable", json!(1))),
+                    json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "web"},
+                        "spec": {"template": {"metadata": {"labels": {"app": "web"}}, "spec": {}}}}),
+                ],
+                "unknown",
+                vec!["not-judged"],
+            ),
+            (
+                "an operator makes the pods",
+                vec![
+                    over_web(("minAvailable", json!(1))),
+                    json!({"apiVersion": "db.example.org/v1", "kind": "Database", "metadata": {"name": "web", "namespace": "shop"}}),
+                ],
+                "unknown",
+                vec!["not-judged"],
+            ),
+            (
+                "what has the name of the application makes no pods",
+                vec![
+                    over_web(("minAvailable", json!(1))),
+                    json!({"apiVersion": "networking.istio.io/v1", "kind": "VirtualService", "metadata": {"name": "web", "namespace": "shop"}}),
+                ],
+                "unused",
+                vec!["no-pods"],
+            ),
+            (
+                "a bare pod",
+                vec![
+                    over_web(("maxUnavailable", json!(1))),
+                    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}}, "spec": {}}),
+                ],
+                "never",
+                vec!["unmanaged-pods"],
+            ),
+            (
+                "a field that no budget has",
+                vec![over_web(("maxUnavailble", json!(1))), deployment("web", 3)],
+                "never",
+                vec!["invalid-budget", "no-rule"],
+            ),
             ("no workload", vec![over_web(("maxUnavailable", json!(1)))], "unused", vec!["no-pods"]),
             (
                 "a typing mistake",
@@ -342,6 +537,43 @@ mod tests {
         let objects = [over_web(("minAvailable", json!(3))), deployment("web", 3)];
         let found = of(&objects, &options);
         assert_eq!(found[0], ("PodDisruptionBudget/web".to_owned(), "never", vec![]));
+    }
+
+    #[test]
+    fn a_hook_is_left_out() {
+        let options = Options { namespace: "shop".to_owned(), ..Options::default() };
+        let test = json!({"apiVersion": "v1", "kind": "Pod", "spec": {}, "metadata": {"name": "test", "labels": {"app": "web"},
+            "annotations": {"helm.sh/hook": "test"}}});
+        let objects = [over_web(("maxUnavailable", json!(1))), deployment("web", 3), test];
+        let found = of(&objects, &options);
+        assert_eq!(found[0], ("PodDisruptionBudget/web".to_owned(), "allows", vec![]));
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn what_was_not_read_can_hold_the_workload_of_a_budget() {
+        let manifest = |content: Content| Manifest { file: Arc::from("f"), line: 1, template: None, content };
+        let web = |value: Value| manifest(Content::Object(value));
+        let budget = || over_web(("maxUnavailable", json!(1)));
+        for (title, manifests, verdict, code) in [
+            ("all was read", vec![web(budget())], Verdict::Unused, Code::NoPods),
+            (
+                "a template was not",
+                vec![web(budget()), manifest(Content::Unrendered("helm template"))],
+                Verdict::Unknown,
+                Code::NotJudged,
+            ),
+            (
+                "something was not",
+                vec![web(budget()), manifest(Content::Unreadable("why".to_owned()))],
+                Verdict::Unknown,
+                Code::NotJudged,
+            ),
+        ] {
+            let outcome = check(&manifests, &Options { namespace: "shop".to_owned(), ..Options::default() }, None);
+            let first = &outcome.items[0];
+            assert_eq!((first.verdict, first.findings[0].code), (Some(verdict), code), "{title}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! From manifests to the snapshot that they come to: defaults of the API server set, autoscalers at their floors, and one
 //! Ready pod that stands for all the pods of a workload, however many they are.
 
+use super::hooks::is_hook;
 use super::manifest::{Content, Key, Manifest, key, text};
 use super::scale::{self, Floors};
 use super::translate::translate;
@@ -56,18 +57,47 @@ pub(super) fn objects(manifests: &[Manifest], namespace: &str) -> (Vec<At<Value>
     let mut objects: Vec<At<Value>> = Vec::new();
     for (at, manifest) in manifests.iter().enumerate() {
         let Content::Object(object) = &manifest.content else { continue };
+        if is_hook(object) {
+            continue;
+        }
         let mut object = object.clone();
         let found = translate(&mut object);
         complete(&mut object, namespace);
         notes.extend(found.map(|f| (at, f.about([reference(&object)]))));
         objects.push((at, object));
     }
+    notes.extend(twice(manifests, &objects));
     let there: HashSet<Key> = objects.iter().map(|(_, o)| key(o)).collect();
     objects.retain(|(_, o)| !is_made_by(o, &there));
     let autoscalers: Vec<At<Value>> =
         objects.iter().filter_map(|(at, o)| Some((*at, scale::of_scaled_object(o)?))).collect();
     objects.extend(autoscalers);
     (objects, notes)
+}
+
+/// Objects that are written more than once: the last one counts, and is told where the others stand.
+fn twice(manifests: &[Manifest], objects: &[At<Value>]) -> Vec<At<Finding>> {
+    let mut seen: HashMap<(&str, Key), usize> = HashMap::new();
+    let mut notes = Vec::new();
+    for (at, object) in objects {
+        let group = api_version::split(text(object, "/apiVersion")).0;
+        if matches!(recognise(text(object, "/apiVersion"), text(object, "/kind")), Recognised::Unknown)
+            && !is_custom(object)
+        {
+            continue;
+        }
+        if let Some(before) = seen.insert((group, key(object)), *at)
+            && let Some(Manifest { file, line, .. }) = manifests.get(before)
+        {
+            let message = format!(
+                "{file}:{line} writes {} {}, too: the document applied last replaces the other one, and this one is checked",
+                text(object, "/kind"),
+                reference(object).path()
+            );
+            notes.push((*at, Finding::new(Code::Duplicate, message).about([reference(object)])));
+        }
+    }
+    notes
 }
 
 /// Whether it is of a custom kind that has its pod template and its scale where a Deployment has them.
@@ -87,8 +117,21 @@ pub(super) fn expand(manifests: &[Manifest], namespace: &str) -> Expanded {
             spec.insert("replicas".to_owned(), json!(floor));
         }
     }
-    let mut building =
-        Building { builder: Builder::default(), places: HashMap::new(), stand_ins: HashMap::new(), notes, there };
+    let needed = objects.iter().filter_map(|(_, o)| o.pointer("/spec/minAvailable").and_then(Value::as_i64)).max();
+    let refers = |o: &Value| o.pointer("/spec/workloadRef/name").is_some();
+    let templates = match objects.iter().any(|(_, o)| refers(o)) {
+        true => objects.iter().filter_map(|(_, o)| Some((key(o), o.pointer("/spec/template")?.clone()))).collect(),
+        false => HashMap::new(),
+    };
+    let mut building = Building {
+        builder: Builder::default(),
+        places: HashMap::new(),
+        stand_ins: HashMap::new(),
+        notes,
+        there,
+        enough: needed.unwrap_or(0).saturating_add(1).clamp(1, MOST_PODS),
+        templates,
+    };
     READ.iter().for_each(|kind| building.builder.note(*kind, crate::snapshot::coverage::ReadOutcome::Read));
     objects.iter().for_each(|(at, object)| building.add(*at, object));
     let Building { builder, places, stand_ins, notes, .. } = building;
@@ -105,14 +148,21 @@ struct Building {
     notes: Vec<(usize, Finding)>,
     /// All objects, so that no stand-in has the name of another pod.
     there: HashSet<Key>,
+    /// So many pods of a workload without a scale are more than any budget needs.
+    enough: i64,
+    /// The pod templates of Deployments, which a Rollout can refer to.
+    templates: HashMap<Key, Value>,
 }
+
+/// Of a workload without a scale no more pods are made than this.
+const MOST_PODS: i64 = 1000;
 
 impl Building {
     fn add(&mut self, at: usize, object: &Value) {
         if is_custom(object) {
             self.places.insert(key(object), at);
             self.custom_scale(object);
-            self.stand_in(object, object, replicas(object));
+            self.stand_in(&self.with_template(object), object, replicas(object));
             return;
         }
         if let Err(error) = self.builder.add_json(object.to_string().as_bytes()) {
@@ -126,7 +176,8 @@ impl Building {
             ("apps/v1", "Deployment" | "ReplicaSet" | "StatefulSet") | ("v1", "ReplicationController") => {
                 self.stand_in(object, object, replicas(object));
             }
-            ("apps/v1", "DaemonSet") | ("batch/v1", "Job") => self.stand_in(object, object, 1),
+            ("apps/v1", "DaemonSet") => self.stand_in(object, object, 1),
+            ("batch/v1", "Job") => self.pods_of_job(object, object),
             ("batch/v1", "CronJob") => self.job_of(object),
             _ => {}
         }
@@ -139,8 +190,32 @@ impl Building {
             "metadata": {"name": text(cron_job, "/metadata/name"), "ownerReferences": [owner_of(cron_job)]}});
         complete(&mut job, text(cron_job, "/metadata/namespace"));
         if self.builder.add_json(job.to_string().as_bytes()).is_ok() {
-            self.stand_in(&job, cron_job, 1);
+            self.pods_of_job(&job, cron_job);
         }
+    }
+
+    /// A Job has no scale: what a budget counts are its pods, of which there are as many as run at a time. More than the
+    /// largest minAvailable tells nothing else.
+    fn pods_of_job(&mut self, job: &Value, of: &Value) {
+        let number = |field: &str| job.pointer(field).and_then(Value::as_i64);
+        let most = number("/spec/completions").unwrap_or(i64::MAX);
+        let parallel = number("/spec/parallelism").unwrap_or(1).min(most);
+        for _ in 0..parallel.min(self.enough) {
+            self.stand_in(job, of, parallel);
+        }
+    }
+
+    /// A Rollout with the template of the workload that it refers to (`spec.workloadRef`).
+    fn with_template(&self, object: &Value) -> Value {
+        let mut object = object.clone();
+        let target = |field: &str| text(&object, &format!("/spec/workloadRef/{field}")).to_owned();
+        let key = (target("kind"), text(&object, "/metadata/namespace").to_owned(), target("name"));
+        if let (Some(template), Some(spec)) = (self.templates.get(&key), object.pointer_mut("/spec"))
+            && let Some(spec) = spec.as_object_mut()
+        {
+            spec.entry("template").or_insert_with(|| template.clone());
+        }
+        object
     }
 
     fn custom_scale(&mut self, object: &Value) {
@@ -325,6 +400,48 @@ mod tests {
         let names: Vec<&str> = expanded.snapshot.pods.iter().map(|p| &*p.meta.name).collect();
         assert_eq!(names, ["bare", "web"]);
         assert_eq!(expanded.snapshot.workloads.len(), 1);
+    }
+
+    #[test]
+    fn a_job_has_as_many_pods_as_run_at_a_time() {
+        let min = |n: i64| {
+            json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"},
+            "spec": {"minAvailable": n}})
+        };
+        // Parallelism, completions, the largest minAvailable; how many pods: no more than that and one.
+        for (parallelism, completions, min_available, want) in [
+            (3, json!(9), 1, 2),
+            (3, json!(9), 5, 3),
+            (3, json!(2), 5, 2),
+            (3, json!(null), 5, 3),
+            (0, json!(1), 1, 0),
+            (i32::MAX, json!(null), i32::MAX, 1000),
+        ] {
+            let job = web("Job", "batch/v1", json!({"parallelism": parallelism, "completions": completions}));
+            let expanded = of(&[job, min(min_available.into())]);
+            assert_eq!(expanded.snapshot.pods.len(), want, "{parallelism} {completions} {min_available}");
+        }
+    }
+
+    #[test]
+    fn a_rollout_runs_the_template_that_it_refers_to() {
+        let rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "green"},
+            "spec": {"replicas": 4, "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
+        let expanded = of(&[rollout, web("Deployment", "apps/v1", json!({"replicas": 0}))]);
+        let pods: Vec<_> =
+            expanded.snapshot.pods.iter().map(|p| (&*p.meta.name, p.meta.labels.get("app").is_some())).collect();
+        assert_eq!(pods, [("green", true)]);
+    }
+
+    #[test]
+    fn what_is_written_twice_is_told() {
+        let one = || web("Deployment", "apps/v1", json!({"replicas": 2}));
+        let unknown = || web("Deployment", "example.org/v1", json!({}));
+        for (objects, want) in [(vec![one(), one()], 1), (vec![one(), unknown(), unknown()], 0), (vec![one()], 0)] {
+            let notes = of(&objects).notes;
+            assert_eq!(notes.len(), want, "{notes:?}");
+            assert!(notes.iter().all(|(at, note)| *at == 1 && note.code == Code::Duplicate), "{notes:?}");
+        }
     }
 
     #[test]

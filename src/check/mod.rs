@@ -13,12 +13,12 @@ pub mod against;
 mod context;
 mod engine;
 mod expand;
-pub mod ignore;
+mod fields;
+mod hooks;
 pub mod manifest;
 mod rules;
 mod scale;
 mod translate;
 
 pub use engine::{Checked, Options, check};
-pub use ignore::Ignores;
 pub use manifest::{Content, Manifest};

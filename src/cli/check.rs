@@ -1,7 +1,7 @@
 //! Flags of `check`.
 
-use crate::check::ignore::Ignore;
 use crate::finding::Severity;
+use crate::finding::ignore::Ignore;
 use clap::{Args, ValueEnum, ValueHint};
 
 /// Flags of `check`.
@@ -16,7 +16,7 @@ Examples:
   kubectl pdb check -f deploy/ --from cluster.json  what they change there
   kubectl pdb check -f deploy/ --cluster            what they change, live
 
-On an object itself the annotation kubectl-pdb/ignore names codes that are left out: \"zero-by-rule,quorum\", or \"*\".
+On an object itself the annotation kubectl-pdb/ignore names codes that are\nleft out, and why: \"zero-by-rule,quorum a singleton by design\", or \"*\".
 
 Exit status: 0 nothing at or above --fail-on; 2 findings at or above it; 1 could not answer; 3 none of these, and \
 something was not judged (a template that was not rendered).")]

@@ -13,7 +13,7 @@ use std::time::Duration;
 #[command(after_help = "\
 Examples:
   kubectl pdb drain-plan                        every node alone, and the order
-  kubectl pdb drain-plan n1                     what goes, waits, blocks; cures
+  kubectl pdb drain-plan n1                     what is evicted, blocks; fixes
   kubectl pdb drain-plan n1 n2                  in one command; a better order
   kubectl pdb drain-plan -l pool=a --after gone   a pool that is replaced
   kubectl pdb drain-plan n1 --ignore-daemonsets   with the flags of a drain

@@ -57,13 +57,13 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// How many pods each PodDisruptionBudget may lose now, and if none, whether for a while or for ever
+    /// How many pods of each PodDisruptionBudget can be evicted now, and if none, whether waiting helps
     ///
     /// The numbers are worked out from the live pods, as the disruption controller
     /// does, and held against those that it last wrote. The verdict on a budget:
     ///
     ///   allows     an eviction is allowed now
-    ///   waits      none is allowed now, and time can cure that
+    ///   waits      none is allowed now; one is once pods are Ready
     ///   unhealthy  none is allowed until broken pods are repaired
     ///   never      none is ever allowed with the present rule and scale
     ///   unused     it selects no pods: it protects and blocks nothing
@@ -71,20 +71,20 @@ pub enum Command {
     ///   unknown    it could not be judged; never taken as good
     #[command(alias = "st", verbatim_doc_comment)]
     Status(StatusArgs),
-    /// What kubectl drain will meet on a node: what goes, what waits, what blocks it for ever
+    /// What kubectl drain will meet on a node: which pods are evicted, wait, or block it without end
     ///
     /// It plays kubectl drain with the flags given to its end, with the pods that
     /// start again elsewhere. Nothing is cordoned or evicted. The verdict on a node:
     ///
-    ///   drains    every pod goes when it is first asked to
-    ///   waits     every pod goes, some of them only after a while
-    ///   blocked   a pod never goes: the drain hangs, or ends with an error
+    ///   drains    every pod is evicted at the first try
+    ///   waits     every pod is evicted, some of them only after a while
+    ///   blocked   a pod is never evicted: the drain hangs, or ends with an error
     ///   forced    it ends, by deleting pods past a budget (--by ACTOR)
     ///   unknown   it could not be judged; never taken as good
     ///
     /// With nodes or a selector the verdicts are on that one command, which cordons
     /// all its nodes first. Without, each node is judged alone. Nodes of one round
-    /// may be drained at the same time; the rounds go one after the other.
+    /// can be drained at the same time; each round follows the one before.
     #[command(alias = "plan", verbatim_doc_comment)]
     DrainPlan(DrainPlanArgs),
     /// Why a pod is not running: what refuses it on every node, and why preemption does not help

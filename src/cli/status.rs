@@ -1,8 +1,8 @@
 //! Flags of `status`.
 
 use super::WatchArgs;
+use crate::finding::ignore::Ignore;
 use crate::finding::words;
-use crate::report::ignore::Ignored;
 use crate::snapshot::selector::LabelSelector;
 use clap::Args;
 
@@ -11,8 +11,8 @@ use clap::Args;
 #[command(after_help = "\
 Examples:
   kubectl pdb status -A                       every budget of the cluster
-  kubectl pdb status web -n shop              one: its sum, its pods, its cures
-  kubectl pdb status web -n shop --wait=10m   returns when it lets a pod go
+  kubectl pdb status web -n shop              one: its sum, its pods, its fixes
+  kubectl pdb status web -n shop --wait=10m   returns when it allows an eviction
   kubectl pdb status -A --exit-code           2: never, unhealthy, broken
   kubectl pdb status -A -o html > page.html   a page to hand on
   kubectl pdb status -A --from cluster.json   from a file, not from a cluster
@@ -38,8 +38,8 @@ pub struct StatusArgs {
     #[arg(long, value_name = "FIELD")]
     pub sort_by: Option<String>,
     /// Do not count budgets with this leading code as problems; can be repeated
-    #[arg(long, value_name = "CODE[:NS/NAME]", value_parser = Ignored::parse)]
-    pub ignore: Vec<Ignored>,
+    #[arg(long, value_name = "CODE[:NAMESPACE/NAME]", value_parser = Ignore::parse)]
+    pub ignore: Vec<Ignore>,
     /// End with 2 when some budget is never, unhealthy or broken, with 3 when some is unknown
     #[arg(long)]
     pub exit_code: bool,

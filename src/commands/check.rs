@@ -3,11 +3,12 @@
 use super::{drain_plan, status, why_pending};
 use crate::answer::Answer;
 use crate::check::against::against;
-use crate::check::{Checked, Content, Ignores, Options, check};
+use crate::check::{Checked, Content, Options, check};
 use crate::cli::{CheckArgs, Global, Level};
 use crate::error::{Failure, Result};
-use crate::file::documents;
+use crate::file::{cannot_read, documents};
 use crate::finding::Finding;
+use crate::finding::ignore::Ignores;
 use crate::input::Scope;
 use crate::render::{self, Format};
 use crate::report::check::{ChangeReport, CheckItem, CheckReport};
@@ -47,7 +48,7 @@ pub fn run(args: &CheckArgs, global: &Global) -> Result<Answer> {
         ignores: ignores(args)?,
     };
     let against = cluster.as_ref().map(|snapshot| against(&manifests, &options.namespace, snapshot));
-    let outcome = check(&manifests, &options, against.as_ref().map(|a| &a.snapshot));
+    let outcome = check(&manifests, &options, against.as_ref());
     let item = |checked: &Checked| {
         let mut item = CheckItem::from(checked);
         item.findings.retain(|f| args.severity.takes(f.severity));
@@ -57,13 +58,17 @@ pub fn run(args: &CheckArgs, global: &Global) -> Result<Answer> {
     let mut ignored = outcome.ignored;
     let mut findings = against.as_ref().map(|a| a.findings.clone()).unwrap_or_default();
     findings.retain(|finding| {
-        let hidden = finding.refs.iter().any(|about| options.ignores.hide(finding.code, about, None));
+        let hidden =
+            finding.refs.iter().any(|about| options.ignores.reason(finding.code, &about.path(), None).is_some());
         ignored += usize::from(hidden);
         !hidden
     });
     let report = CheckReport {
         items: outcome.items.iter().map(item).collect(),
         changes: changes.iter().map(ChangeReport::from).collect(),
+        objects: outcome.objects,
+        files: outcome.files,
+        hooks: outcome.hooks,
         ignored,
         skipped: outcome.skipped,
     };
@@ -116,8 +121,7 @@ pub fn run(args: &CheckArgs, global: &Global) -> Result<Answer> {
 fn ignores(args: &CheckArgs) -> Result<Ignores> {
     let mut all = args.ignore.clone();
     for file in &args.ignore_file {
-        let text = std::fs::read_to_string(file)
-            .map_err(|e| Failure::bad_input(format!("{file}: cannot be read")).caused_by(e))?;
+        let text = std::fs::read_to_string(file).map_err(|e| cannot_read(file, e))?;
         all.extend(Ignores::parse(&text).map_err(|e| Failure::usage(format!("{file}: {e}")))?);
     }
     Ok(Ignores(all))

@@ -74,6 +74,6 @@ pub fn not_written(command: &str, format: Format) -> Failure {
             Failure::usage(format!("{command} has no such form")).hint("-o sarif, junit and github are for check")
         }
         _ => Failure::usage(format!("{command} does not write this format"))
-            .hint("-o html, csv, jsonpath and custom-columns are for status, drain-plan and why-pending"),
+            .hint("-o html, jsonpath and custom-columns are for status, drain-plan, why-pending and check; -o csv for the first three"),
     }
 }

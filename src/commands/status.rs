@@ -6,6 +6,7 @@ use crate::answer::Answer;
 use crate::budget::{Judgement, Selection, Verdict, judge};
 use crate::cli::{Global, StatusArgs};
 use crate::error::{Failure, FailureKind, Result};
+use crate::finding::ignore::Ignores;
 use crate::finding::{Code, Ref};
 use crate::input::Scope;
 use crate::pending::threats;
@@ -65,7 +66,7 @@ pub fn about(args: &StatusArgs, global: &Global, snapshot: &Snapshot) -> Result<
 fn answer(args: &StatusArgs, global: &Global, snapshot: &Snapshot, judged: &[Judgement]) -> Result<Answer> {
     let screen = global.screen();
     let mut document = Document::new("BudgetStatusList", snapshot, NEEDS, Timestamp::now(), ())
-        .with(BudgetStatusList::new(snapshot, judged, &args.ignore));
+        .with(BudgetStatusList::new(snapshot, judged, &Ignores(args.ignore.clone())));
     let items = &mut document.body.items;
     items.retain(|b| args.verdict.is_empty() || args.verdict.iter().any(|v| v == b.verdict.as_str()));
     if let Some(field) = &args.sort_by {

@@ -2,9 +2,10 @@
 //! line.
 
 use super::split::{Cut, Splitter};
+use super::unreadable::cannot_read;
 use super::yaml;
 use crate::check::{Content, Manifest};
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Read};
@@ -16,6 +17,10 @@ const DEEPEST: usize = 32;
 
 const HELM: &str = "helm template";
 const KUSTOMIZE: &str = "kustomize build";
+const YTT: &str = "ytt";
+const OPENSHIFT: &str = "oc process";
+const ENVSUBST: &str = "envsubst";
+const ANOTHER: &str = "its template engine";
 
 /// Reads manifest files, folders with all that is below them (`.yaml`, `.yml` and `.json`; hidden ones are left out) and
 /// `-` for standard input.
@@ -41,11 +46,6 @@ pub fn read(paths: &[String]) -> Result<Vec<Manifest>> {
         }
     }
     Ok(all)
-}
-
-fn cannot_read(name: &str, e: io::Error) -> Failure {
-    let what = if e.kind() == io::ErrorKind::NotFound { "no such file" } else { "cannot be read" };
-    Failure::bad_input(format!("{name}: {what}")).caused_by(e)
 }
 
 /// The manifest files below a path, in order of their names; the path itself where it is a file.
@@ -87,7 +87,7 @@ pub fn documents(file: &str, bytes: &[u8]) -> Vec<Manifest> {
         return vec![made(1, None, Content::Unreadable("it is no UTF-8 text".to_owned()))];
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.trim_start().starts_with('{') && !text.trim_start().starts_with("{{") {
+    if text.trim_start().starts_with('{') && !["{{", "{%"].iter().any(|mark| text.trim_start().starts_with(mark)) {
         return json(text).into_iter().map(|(line, content)| made(line, None, content)).collect();
     }
     let mut all = Vec::new();
@@ -131,12 +131,17 @@ fn objects(file: &str, line: usize, document: &str) -> Vec<(usize, Content)> {
         return Vec::new();
     }
     let first = line + lead;
+    if document.lines().any(|l| l.starts_with("#@") || l.contains(": #@ ")) {
+        return vec![(first, Content::Unrendered(YTT))];
+    }
     match serde_saphyr::from_str_with_options::<Value>(document, yaml::options()) {
         Ok(Value::Null) => Vec::new(),
         Ok(value) => {
             let lines: Vec<usize> = item_lines(document).into_iter().map(|at| line + at).collect();
             flatten(file, first, value, &lines)
         }
+        // Jinja has both, and Helm has no `{%`.
+        Err(_) if document.contains("{%") || document.contains("<%") => vec![(first, Content::Unrendered(ANOTHER))],
         Err(_) if document.contains("{{") => vec![(first, Content::Unrendered(HELM))],
         Err(error) => {
             let words = error.to_string();
@@ -191,7 +196,10 @@ fn flatten(file: &str, line: usize, value: Value, lines: &[usize]) -> Vec<(usize
                 .collect()
         }
         // Without a kind it is one of a chart's own files: Chart.yaml, values.yaml.
-        Value::Object(_) if !kind.is_empty() => vec![(line, Content::Object(value))],
+        Value::Object(_) if !kind.is_empty() => match engine(&value) {
+            Some(with) => vec![(line, Content::Unrendered(with))],
+            None => vec![(line, Content::Object(value))],
+        },
         _ => vec![(line, Content::NoObject)],
     }
 }
@@ -204,6 +212,44 @@ fn typed(mut item: Value, list: &Value) -> Value {
         fields.entry("apiVersion").or_insert_with(|| list["apiVersion"].clone());
     }
     item
+}
+
+/// What renders an object that is a template although it can be read as it is: where it is quoted, only the fields that no
+/// object has such text in tell.
+fn engine(object: &Value) -> Option<&'static str> {
+    const FIELDS: [&str; 9] = [
+        "/metadata/name",
+        "/metadata/generateName",
+        "/metadata/namespace",
+        "/metadata/labels",
+        "/spec/selector",
+        "/spec/replicas",
+        "/spec/minReplicas",
+        "/spec/minAvailable",
+        "/spec/maxUnavailable",
+    ];
+    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    if object.get("kind").and_then(Value::as_str) == Some("Template") && version.starts_with("template.openshift.io/") {
+        return Some(OPENSHIFT);
+    }
+    let marks = |text: &str| match text {
+        _ if text.contains("{%") || text.contains("<%") => Some(ANOTHER),
+        _ if text.contains("{{") => Some(HELM),
+        _ if text.contains("$(") => Some(KUSTOMIZE),
+        _ if text.contains("${") => Some(ENVSUBST),
+        _ => None,
+    };
+    FIELDS.iter().filter_map(|field| object.pointer(field)).find_map(|value| marked(value, &marks))
+}
+
+/// The first mark in the texts of a value: selectors and labels are not deep.
+fn marked(value: &Value, marks: &impl Fn(&str) -> Option<&'static str>) -> Option<&'static str> {
+    match value {
+        Value::String(text) => marks(text),
+        Value::Array(items) => items.iter().find_map(|item| marked(item, marks)),
+        Value::Object(fields) => fields.iter().find_map(|(key, item)| marks(key).or_else(|| marked(item, marks))),
+        _ => None,
+    }
 }
 
 fn is_of_kustomize(value: &Value) -> bool {
@@ -283,6 +329,43 @@ mod tests {
                 "a.yaml",
                 "{{- if .Values.pdb }}\nkind: PodDisruptionBudget\nspec:\n  minAvailable: {{ .Values.min }}\n{{- end }}\n".to_owned(),
                 rows(&[(1, "render with helm template")]),
+            ),
+            (
+                "a quoted template",
+                "a.yaml",
+                "kind: PodDisruptionBudget\nmetadata: {name: '{{ .Release.Name }}'}\n".to_owned(),
+                rows(&[(1, "render with helm template")]),
+            ),
+            (
+                "a quoted label",
+                "a.yaml",
+                "kind: PodDisruptionBudget\nmetadata: {name: a}\nspec: {selector: {matchExpressions: [{values: ['{{ .x }}']}]}}\n".to_owned(),
+                rows(&[(1, "render with helm template")]),
+            ),
+            (
+                "a variable",
+                "a.yaml",
+                "kind: Deployment\nmetadata: {name: a}\nspec: {replicas: \"${N}\"}\n".to_owned(),
+                rows(&[(1, "render with envsubst")]),
+            ),
+            ("a variable of a program", "a.yaml", format!("{}spec: {{args: ['${{N}}', '$(M)']}}\n", pod("a")), rows(&[(1, "a")])),
+            (
+                "Jinja",
+                "a.yaml",
+                "{% if x %}\nkind: Pod\n{% endif %}\nname: {{ x }}\n".to_owned(),
+                rows(&[(1, "render with its template engine")]),
+            ),
+            (
+                "ytt",
+                "a.yaml",
+                "#@ load(\"@ytt:data\", \"data\")\nkind: Deployment\nmetadata:\n  name: #@ data.values.name\n".to_owned(),
+                rows(&[(2, "render with ytt")]),
+            ),
+            (
+                "a template of OpenShift",
+                "a.json",
+                "{\"kind\": \"Template\", \"apiVersion\": \"template.openshift.io/v1\", \"objects\": []}".to_owned(),
+                rows(&[(1, "render with oc process")]),
             ),
             ("braces in a text", "a.yaml", format!("{}  annotations: {{x: '{{{{ $value }}}}'}}\n", pod("a")), rows(&[(1, "a")])),
             ("a kustomization", "kustomization.yaml", "resources: [a.yaml]\n".to_owned(), rows(&[(1, "render with kustomize build")])),

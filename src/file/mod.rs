@@ -3,6 +3,7 @@
 mod list;
 mod manifests;
 mod split;
+mod unreadable;
 mod yaml;
 
 use crate::error::{Failure, FailureKind, Result};
@@ -16,6 +17,7 @@ use split::{Position, SplitError};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+pub use unreadable::cannot_read;
 
 /// Reads files, directories (their `.json`, `.yaml` and `.yml` files, also gzipped) and `-` for standard input.
 ///
@@ -96,10 +98,7 @@ fn expand(path: &str) -> Result<Vec<Input>> {
     if path == "-" {
         return Ok(vec![Input { name: "standard input".to_owned(), path: None }]);
     }
-    let cannot_read = |e: io::Error| {
-        let what = if e.kind() == io::ErrorKind::NotFound { "there is no such file" } else { "it cannot be read" };
-        Failure::bad_input(format!("{path}: {what}")).caused_by(e)
-    };
+    let cannot_read = |e: io::Error| cannot_read(path, e);
     if !fs::metadata(path).map_err(cannot_read)?.is_dir() {
         return Ok(vec![Input { name: path.to_owned(), path: Some(path.into()) }]);
     }
@@ -121,7 +120,7 @@ fn expand(path: &str) -> Result<Vec<Input>> {
 
 fn read_one(input: &Input, builder: &mut Builder) -> Result<()> {
     let name = &input.name;
-    let cannot_read = |e: io::Error| Failure::bad_input(format!("{name}: it cannot be read")).caused_by(e);
+    let cannot_read = |e: io::Error| cannot_read(name, e);
     let raw: Box<dyn Read> = match &input.path {
         Some(path) => Box::new(open(path).map_err(cannot_read)?),
         None => Box::new(io::stdin().lock()),
@@ -130,7 +129,7 @@ fn read_one(input: &Input, builder: &mut Builder) -> Result<()> {
 }
 
 fn read_raw(name: &str, mut raw: impl BufRead, builder: &mut Builder) -> Result<()> {
-    let cannot_read = |e: io::Error| Failure::bad_input(format!("{name}: it cannot be read")).caused_by(e);
+    let cannot_read = |e: io::Error| cannot_read(name, e);
     let start = raw.fill_buf().map_err(cannot_read)?;
     if start.starts_with(&[0x1f, 0x8b]) {
         return read_text(name, BufReader::new(flate2::bufread::MultiGzDecoder::new(raw)), builder);
@@ -143,7 +142,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 fn read_text(name: &str, mut input: impl BufRead, builder: &mut Builder) -> Result<()> {
-    let cannot_read = |e: io::Error| Failure::bad_input(format!("{name}: it cannot be read")).caused_by(e);
+    let cannot_read = |e: io::Error| cannot_read(name, e);
     let start = input.fill_buf().map_err(cannot_read)?;
     if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
         return Err(Failure::bad_input(format!("{name}: it is UTF-16 text, which Kubernetes never writes")).hint(
@@ -175,7 +174,7 @@ fn read_json(name: &str, input: impl Read, builder: &mut Builder) -> Result<()> 
 
 fn cannot_cut(name: &str, error: SplitError) -> Failure {
     match error {
-        SplitError::Read(e) => Failure::bad_input(format!("{name}: it cannot be read")).caused_by(e),
+        SplitError::Read(e) => cannot_read(name, e),
         SplitError::Truncated(_) => Failure::bad_input(format!("{name}: {error}")).hint(CUT_SHORT),
         SplitError::Unexpected(..) => Failure::bad_input(format!("{name}: {error}")).hint(WANTED),
     }

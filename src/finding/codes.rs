@@ -85,7 +85,7 @@ codes! {
     NoPods = "no-pods" Warning {
         means "No pod matches the selector: the budget protects and blocks nothing."
         such_as "The budget selects app=web, and the pods are labelled app=web-v2."
-        cure "Correct the selector, or delete the budget if its application is gone."
+        cure "Correct the selector, or delete the budget if its application no longer exists."
     },
     SelectsNothing = "selects-nothing" Warning {
         means "The budget has no selector. A null selector selects no pod; an empty selector ({}) selects every pod of the \
@@ -153,7 +153,7 @@ codes! {
     PartialSelector = "partial-selector" Warning {
         means "The selector matches some pods of a workload, and not the others: the budget does not protect those. Under \
                maxUnavailable or a percentage all pods of the workload are counted as expected."
-        such_as "The selector asks for a label that only the leader has."
+        such_as "The selector requires a label that only the leader has."
         cure "Select the labels that every pod of the workload has; use a budget of its own for each part that needs one."
     },
     SharedByWorkloads = "shared-by-workloads" Warning {
@@ -169,7 +169,7 @@ codes! {
         cure "Set rollingUpdate.maxUnavailable of the Deployment no higher than what the budget allows."
     },
     NotGuarded = "not-guarded" Warning {
-        means "Something deletes pods of this budget now, and does not ask it: the scheduler's preemption, a NoExecute \
+        means "Something deletes pods of this budget now, whatever it allows: the scheduler's preemption, a NoExecute \
                taint. Budgets limit evictions through the API alone."
         such_as "A node has a NoExecute taint that the pod tolerates for 600 s."
         cure "Remove the taint's cause, add a toleration, or raise the priority of what must keep running."
@@ -178,6 +178,23 @@ codes! {
         means "The manifest is of an API version that the API server no longer has: it cannot be applied."
         such_as "A PodDisruptionBudget of policy/v1beta1, which ended with Kubernetes 1.25."
         cure "Set the apiVersion that the message names, and look at what it changes."
+    },
+    ImmutableField = "immutable-field" Error {
+        means "The API server refuses the manifest, as it changes a field of an existing object that nobody can change. The \
+               object stays as it is."
+        such_as "The selector of a Deployment, or the volumeClaimTemplates of a StatefulSet, differs from that in the cluster."
+        cure "Delete the object and apply the manifest (a StatefulSet with --cascade=orphan keeps its pods), or use another \
+              name."
+    },
+    InvalidWorkload = "invalid-workload" Error {
+        means "The API server refuses the workload as it is written, so it is never created or changed to this."
+        such_as "The selector of a Deployment does not match the labels of its template."
+        cure "Correct the field that the message names."
+    },
+    Duplicate = "duplicate" Warning {
+        means "Two documents write the same object. The document applied last replaces the other one, and is checked alone."
+        such_as "A folder with a base and with the patches of an overlay."
+        cure "Delete one of the two; check what kustomize build prints in place of the folder that it reads."
     },
     Unrendered = "unrendered" Warning {
         means "The file is a template (Helm, Kustomize) and holds no objects until it is rendered: nothing in it was \
@@ -486,7 +503,7 @@ codes! {
         cure "kubectl uncordon NODE, when its maintenance is over."
     },
     StartupTaint = "startup-taint" Error {
-        means "The taint is one that a component sets until it has started on the node, and takes off by itself."
+        means "The taint is one that a component sets until it has started on the node, and removes by itself."
         such_as "node.cilium.io/agent-not-ready, until the Cilium agent runs on the node."
         cure "See why the component that is named does not run on the node. Do not tolerate the taint."
     },
@@ -709,7 +726,7 @@ codes! {
         means "The API server did not create the pod, for a reason that no admission plugin gave. The controller tries \
                again."
         such_as "etcdserver: request timed out."
-        cure "Look at the API server if it goes on."
+        cure "Look at the API server if that continues."
     },
     ControllerBehind = "controller-behind" Warning {
         means "A workload's controller has not processed its present spec."

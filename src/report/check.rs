@@ -15,6 +15,12 @@ pub struct CheckReport {
     pub items: Vec<CheckItem>,
     /// What the manifests change in the cluster; empty without one.
     pub changes: Vec<ChangeReport>,
+    /// How many Kubernetes objects the files hold, hooks left out.
+    pub objects: usize,
+    /// How many files were read.
+    pub files: usize,
+    /// How many hooks of Helm and Argo CD were left out, as they do not run beside the application.
+    pub hooks: usize,
     /// How many findings were ignored as asked for.
     pub ignored: usize,
     /// How many documents hold something else than a Kubernetes object.

@@ -2,7 +2,6 @@
 
 pub mod check;
 pub mod digest;
-pub mod ignore;
 pub mod pending;
 pub mod plan;
 pub mod schema;

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct DrainPlan {
     /// The nodes, in the order asked for.
     pub nodes: Vec<NodeReport>,
-    /// Nodes in one inner list may be drained at the same time; the lists go one after the other.
+    /// Nodes in one inner list can be drained at the same time; each list follows the one before.
     pub order: Vec<Vec<Str>>,
     /// No order can do with fewer lists.
     pub lower_bound: usize,

@@ -1,10 +1,10 @@
 //! `BudgetStatusList`: what `status` answers.
 
 use super::digest::Told;
-use super::ignore::{self, Ignored};
 use crate::budget::arithmetic::arithmetic;
 use crate::budget::{Eviction, Judgement, Verdict};
 use crate::cure::scale_target;
+use crate::finding::ignore::{self, Ignores};
 use crate::finding::{Code, Finding, Severity};
 use crate::snapshot::budget::Rule;
 use crate::snapshot::pod_state::why_not_ready;
@@ -187,10 +187,13 @@ impl EvictionReport {
 
 impl BudgetStatusList {
     /// The answer about these budgets of a snapshot.
-    pub fn new(snapshot: &Snapshot, judged: &[Judgement], flags: &[Ignored]) -> Self {
+    pub fn new(snapshot: &Snapshot, judged: &[Judgement], ignores: &Ignores) -> Self {
         let status = |j: &Judgement| {
             let mut status = BudgetStatus::new(snapshot, j);
-            status.ignored = ignore::reason(status.leading(), &j.budget.meta, flags);
+            let meta = &j.budget.meta;
+            let annotation = meta.annotations.get(ignore::ANNOTATION).map(|value| &**value);
+            let leading = status.leading().map(|finding| finding.code);
+            status.ignored = leading.and_then(|code| ignores.reason(code, &meta.path(), annotation));
             status
         };
         Self { items: judged.iter().map(status).collect() }

@@ -6,6 +6,7 @@ use super::meta::Meta;
 use super::pod::Condition;
 use super::selector::LabelSelector;
 use super::table::Keyed;
+use crate::wire::meta::LabelSelector as LabelSelectorWire;
 use crate::wire::policy as wire;
 use crate::wire::scalar::IntOrString;
 use jiff::Timestamp;
@@ -118,7 +119,7 @@ impl Keep for wire::PodDisruptionBudget {
 }
 
 /// Why the API server refuses the spec. Mirrors `ValidatePodDisruptionBudgetSpec` of
-/// `pkg/apis/policy/validation/validation.go`, but for the selector.
+/// `pkg/apis/policy/validation/validation.go`; of the selector see [`selector_fault`].
 fn fault(spec: &wire::PodDisruptionBudgetSpec) -> Option<Fault> {
     if let (Some(min), Some(max)) = (&spec.min_available, &spec.max_unavailable) {
         let reason = format!("minAvailable {min} and maxUnavailable {max} cannot be set together");
@@ -131,7 +132,29 @@ fn fault(spec: &wire::PodDisruptionBudgetSpec) -> Option<Fault> {
         let reason = format!("unhealthyPodEvictionPolicy {p} is neither IfHealthyBudget nor AlwaysAllow");
         Fault::new(reason, "set unhealthyPodEvictionPolicy to IfHealthyBudget or AlwaysAllow")
     });
-    min.or(max).or(policy)
+    min.or(max).or(policy).or_else(|| selector_fault(spec.selector.as_ref()?))
+}
+
+/// Mirrors `ValidateLabelSelectorRequirement` of `apimachinery/pkg/apis/meta/v1/validation/validation.go`, without the
+/// syntax of keys and values.
+fn selector_fault(selector: &LabelSelectorWire) -> Option<Fault> {
+    selector.match_expressions.iter().enumerate().find_map(|(at, e)| {
+        let (field, operator) = (format!("spec.selector.matchExpressions[{at}]"), &e.operator);
+        let (reason, fix) = match (operator.as_str(), e.values.is_empty()) {
+            ("In" | "NotIn", false) | ("Exists" | "DoesNotExist", true) => return None,
+            ("In" | "NotIn", true) => {
+                (format!("{field}: operator {operator} needs values"), format!("add values to {field}"))
+            }
+            ("Exists" | "DoesNotExist", false) => {
+                (format!("{field}: operator {operator} has no values"), format!("delete the values of {field}"))
+            }
+            _ => (
+                format!("{field}: operator {operator:?} is none of In, NotIn, Exists, DoesNotExist"),
+                format!("correct the operator of {field}"),
+            ),
+        };
+        Some(Fault::new(reason, fix))
+    })
 }
 
 /// Mirrors `ValidatePositiveIntOrPercent` and `IsNotMoreThan100Percent`: a percentage is digits and a sign.

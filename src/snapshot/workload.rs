@@ -51,7 +51,7 @@ pub enum Detail {
     Deployment(Box<(apps::DeploymentSpec, apps::DeploymentStatus)>),
     ReplicaSet(Box<apps::ReplicaSetStatus>),
     StatefulSet(Box<(apps::StatefulSetSpec, apps::StatefulSetStatus)>),
-    DaemonSet(Box<apps::DaemonSetStatus>),
+    DaemonSet(Box<(apps::DaemonSetSpec, apps::DaemonSetStatus)>),
     ReplicationController(Box<core::ReplicationControllerStatus>),
     Job(Box<(apps::JobSpec, apps::JobStatus)>),
     CronJob(Box<(apps::CronJobSpec, apps::CronJobStatus)>),
@@ -176,6 +176,13 @@ impl apps::StatefulSetSpec {
     }
 }
 
+impl apps::DaemonSetSpec {
+    /// Whether its controller leaves it to others to delete pods of a former revision.
+    pub fn is_on_delete(&self) -> bool {
+        self.update_strategy.as_ref().is_some_and(|u| u.type_ == "OnDelete")
+    }
+}
+
 impl apps::JobStatus {
     /// When the Job ended: with the condition Complete or Failed.
     pub fn ended(&self) -> Option<Timestamp> {
@@ -259,10 +266,11 @@ impl Keep for apps::DaemonSet {
     type Kept = Workload;
 
     fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
-        let spec = self.spec.unwrap_or_default();
-        let selector = reader.selector(spec.selector.as_ref());
-        let common = Common { metadata: self.metadata, scale: Scale::NoScale, selector, template: spec.template };
-        reader.workload(Kind::DaemonSet, common, Detail::DaemonSet(Box::new(self.status.unwrap_or_default())))
+        let mut spec = self.spec.unwrap_or_default();
+        let template = spec.template.take();
+        let selector = reader.selector(spec.selector.take().as_ref());
+        let common = Common { metadata: self.metadata, scale: Scale::NoScale, selector, template };
+        reader.workload(Kind::DaemonSet, common, Detail::DaemonSet(Box::new((spec, self.status.unwrap_or_default()))))
     }
 }
 

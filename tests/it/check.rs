@@ -22,13 +22,13 @@ fn check(manifests: &str, args: &[&str]) -> Ran {
     run_on(manifests, &[&["check", "-f", "-"], args].concat())
 }
 
-/// Above each object of `tests/manifests/` stands what is to be found: `# expect: CODE…`.
+/// Above each object of `tests/manifests/` and `examples/faults/` stands what is to be found: `# expect: CODE…`.
 #[test]
 fn manifests_are_found_as_they_are() {
     let mut bad = String::new();
     let mut objects = 0;
-    for entry in fs::read_dir(here("manifests")).unwrap() {
-        let path = entry.unwrap().path();
+    let folders = [here("manifests"), here("../examples/faults")];
+    for path in folders.iter().flat_map(|f| fs::read_dir(f).unwrap()).map(|entry| entry.unwrap().path()) {
         let text = fs::read_to_string(&path).unwrap();
         let mut want: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
         for (line, at) in text.lines().zip(1..) {
@@ -85,6 +85,8 @@ fn the_status_says_how_it_ended() {
         assert_eq!(ran.status, status, "{title}: {}{}", ran.out, ran.err);
         assert_eq!(ran.err.is_empty(), status != 1, "{title}: {}", ran.err);
     }
+    let absent = run(["check", "-f", "/nonexistent.yaml"]).err;
+    assert!(absent.starts_with("error: /nonexistent.yaml: no such file\n"), "{absent}");
     for args in [&["check"][..], &["check", "-f", "/nonexistent.yaml"], &["status", "-o", "sarif", "--from", "-"]] {
         let ran = run(args);
         assert!(ran.status == 1 && ran.out.is_empty() && !ran.err.is_empty(), "{args:?}: {}", ran.err);
@@ -162,6 +164,19 @@ fn an_object_can_leave_codes_out_itself() {
     );
     let ran = check(&marked, &[]);
     assert!(ran.status == 0 && ran.out.contains("(1 ignored)"), "{}", ran.out);
+}
+
+#[test]
+fn every_object_is_counted() {
+    let more = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\n\
+        ---\napiVersion: v1\nkind: Pod\nmetadata: {name: test, namespace: shop, annotations: {helm.sh/hook: test}, \
+        labels: {app: web}}\nspec: {containers: [{name: c, image: c}]}\n---\nvalues: 1\n";
+    let ran = check(&(web("1", "3") + more), &[]);
+    assert_eq!(
+        ran.out,
+        "3 objects in 1 file, 2 of them checked: no findings; 1 hook left out, as a hook does not run beside the \
+         application; 1 document without a Kubernetes object\n"
+    );
 }
 
 #[test]

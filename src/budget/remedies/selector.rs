@@ -13,7 +13,7 @@ pub(super) fn covers_nothing(b: &BudgetContext<'_>) -> Vec<Remedy> {
         _ => None,
     };
     let delete = || {
-        let text = format!("delete budget {}, if its application is gone", b.budget.meta.path());
+        let text = format!("delete budget {}, if its application no longer exists", b.budget.meta.path());
         Cure::from(Change::DeleteBudget(b.budget.clone()))
             .text(text)
             .risk("none while no pod matches")

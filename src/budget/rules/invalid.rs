@@ -52,6 +52,27 @@ mod tests {
                 ),
                 ("a number in quotes", with(json!({"minAvailable": "2"})), refused(quoted)),
                 (
+                    "an unknown operator",
+                    with(
+                        json!({"selector": {"matchExpressions": [{"key": "app", "operator": "Contains", "values": ["web"]}]}}),
+                    ),
+                    refused(
+                        "spec.selector.matchExpressions[0]: operator \"Contains\" is none of In, NotIn, Exists, DoesNotExist",
+                    ),
+                ),
+                (
+                    "an operator without values",
+                    with(json!({"selector": {"matchExpressions": [{"key": "app", "operator": "In"}]}})),
+                    refused("spec.selector.matchExpressions[0]: operator In needs values"),
+                ),
+                (
+                    "an operator with values",
+                    with(
+                        json!({"selector": {"matchExpressions": [{"key": "app", "operator": "Exists", "values": ["a"]}]}}),
+                    ),
+                    refused("spec.selector.matchExpressions[0]: operator Exists has no values"),
+                ),
+                (
                     "an unknown policy",
                     with(json!({"unhealthyPodEvictionPolicy": "Always"})),
                     refused("unhealthyPodEvictionPolicy Always is neither IfHealthyBudget nor AlwaysAllow"),

@@ -2,7 +2,7 @@
 //! `failSafe`: the controller then allows nothing and keeps its older numbers.
 
 use super::cause::Cause;
-use crate::budget::context::BudgetContext;
+use crate::budget::context::{Basis, BudgetContext};
 use crate::budget::expected::NoScale;
 use crate::budget::faulty::leaving;
 use crate::budget::numbers::SyncError;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let error = b.failure.as_ref()?;
     // A rule that the API server refuses reaches no controller: that is `invalid-budget`.
-    if matches!(error, SyncError::BadRule(_)) && b.budget.fault.is_some() {
+    if matches!(error, SyncError::BadRule(_) | SyncError::BadSelector) && b.budget.fault.is_some() {
         return None;
     }
     Some(match b.sync_fails() {
@@ -31,13 +31,11 @@ fn failed(b: &BudgetContext<'_>, error: &SyncError) -> Finding {
     };
     match error {
         SyncError::Scale(NoScale::Fails { pod, owner, message }) => {
-            let message = format!(
-                "no eviction is allowed: the controller cannot count pod {} of {} {} ({message}){}",
-                pod.meta.name,
-                owner.kind,
-                owner.name,
-                end(b)
-            );
+            let whose = match b.basis {
+                Basis::Present => format!("pod {} of {} {}", pod.meta.name, owner.kind, owner.name),
+                Basis::Spec => format!("the pods of {}", made_by(b, pod, owner)),
+            };
+            let message = format!("no eviction is allowed: the controller cannot count {whose} ({message}){}", end(b));
             about(message, pod, owner)
         }
         SyncError::Scale(NoScale::Unknown { pod, owner }) => {
@@ -59,6 +57,13 @@ fn failed(b: &BudgetContext<'_>, error: &SyncError) -> Finding {
             b.finding(Code::SyncFailed, "no eviction is allowed: the controller cannot use the selector".to_owned(), [])
         }
     }
+}
+
+/// The owner of a pod as a manifest has it: a CronJob in place of its Job.
+fn made_by(b: &BudgetContext<'_>, pod: &Pod, owner: &OwnerRef) -> String {
+    let above = b.snapshot.controller_of(&pod.meta).and_then(|w| w.meta.controller.as_ref());
+    let written = above.unwrap_or(owner);
+    format!("{} {}", written.kind, written.name)
 }
 
 /// When and why it ends by itself, where it does.

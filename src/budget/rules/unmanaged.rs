@@ -4,7 +4,7 @@
 use super::cause::Cause;
 use crate::budget::context::{BudgetContext, names};
 use crate::budget::verdict::Verdict;
-use crate::finding::Code;
+use crate::finding::{Code, Severity};
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let owners = b.owners.as_ref().filter(|o| !o.unmanaged.is_empty())?;
@@ -12,7 +12,7 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let finding = |message: String| b.finding(Code::UnmanagedPods, message, &owners.unmanaged);
     if b.allows_nothing() && b.has_only_unmanaged_pods() {
         let message = format!("no eviction is ever allowed: no pod has a controller ({pods}), so 0 pods are expected");
-        return Some(Cause::new(Verdict::Never, finding(message)));
+        return Some(Cause::new(Verdict::Never, finding(message).severity(Severity::Error)));
     }
     let message = match owners.unmanaged.len() {
         1 => format!("{pods} has no controller: the pod counts as healthy, but not as expected"),

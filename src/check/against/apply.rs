@@ -1,9 +1,11 @@
 //! Manifests applied to a cluster, as `kubectl apply` does: what is there keeps what the manifest does not speak of, and
 //! its status; what the manifests leave out stays.
 
+use super::immutable;
 use crate::check::expand::is_custom;
 use crate::check::manifest::{Key, key, text};
 use crate::cure::scale_target;
+use crate::finding::{Finding, Ref};
 use crate::snapshot::budget::Budget;
 use crate::snapshot::builder::Builder;
 use crate::snapshot::meta::Meta;
@@ -23,6 +25,8 @@ pub(super) struct Applied {
     pub workloads: Vec<(Option<Arc<Workload>>, Arc<Workload>)>,
     /// Pods that manifests make themselves.
     pub pods: Vec<Arc<Pod>>,
+    /// Changes that the API server refuses, each with its object.
+    pub refused: Vec<(Ref, Finding)>,
 }
 
 /// What the manifests write.
@@ -38,7 +42,8 @@ struct Written {
 pub(super) fn apply<'v>(objects: impl Iterator<Item = &'v Value>, cluster: &Snapshot) -> Applied {
     let written = read(objects);
     let mut snapshot = cluster.clone();
-    others(&written.snapshot, &mut snapshot);
+    let mut refused = immutable::classes(&written.snapshot, cluster);
+    others(&written.snapshot, &mut snapshot, &refused);
     for budget in written.snapshot.budgets.iter().filter(|b| b.fault.is_none()) {
         let there = cluster.budgets.named(budget.meta.ns(), &budget.meta.name);
         let meta = kept(there.map(|b| &b.meta), &budget.meta);
@@ -53,7 +58,13 @@ pub(super) fn apply<'v>(objects: impl Iterator<Item = &'v Value>, cluster: &Snap
     for workload in all {
         let old = cluster.workload(&workload.kind, workload.meta.ns(), &workload.meta.name);
         let old = old.filter(|old| old.group == workload.group).cloned();
-        // A Job is not changed once it is made.
+        if let Some(old) = &old
+            && let Some(field) = immutable::changed(old, &workload)
+        {
+            refused.push((Ref::workload(old), immutable::of_workload(old, field, cluster)));
+            continue;
+        }
+        // A Job has made its pods.
         if matches!(workload.detail, Detail::Job(_)) && old.is_some() {
             continue;
         }
@@ -83,7 +94,7 @@ pub(super) fn apply<'v>(objects: impl Iterator<Item = &'v Value>, cluster: &Snap
     snapshot.reindex();
     let is_new = |p: &&Arc<Pod>| cluster.pods.named(p.meta.ns(), &p.meta.name).is_none();
     let pods = written.snapshot.pods.iter().filter(is_new).cloned().collect();
-    Applied { snapshot, workloads: changed, pods }
+    Applied { snapshot, workloads: changed, pods, refused }
 }
 
 fn read<'v>(objects: impl Iterator<Item = &'v Value>) -> Written {
@@ -139,7 +150,7 @@ fn merged(old: Option<&Workload>, written: &Workload) -> Workload {
         (Detail::Deployment(new), Some(Detail::Deployment(old))) => new.1 = old.1.clone(),
         (Detail::StatefulSet(new), Some(Detail::StatefulSet(old))) => new.1 = old.1.clone(),
         (Detail::CronJob(new), Some(Detail::CronJob(old))) => new.1 = old.1.clone(),
-        (Detail::DaemonSet(new), Some(Detail::DaemonSet(old))) => new.clone_from(old),
+        (Detail::DaemonSet(new), Some(Detail::DaemonSet(old))) => new.1 = old.1.clone(),
         (Detail::ReplicaSet(new), Some(Detail::ReplicaSet(old))) => new.clone_from(old),
         (Detail::ReplicationController(new), Some(Detail::ReplicationController(old))) => new.clone_from(old),
         _ => {}
@@ -169,7 +180,9 @@ fn scaled(old: Option<&Workload>, new: Arc<Workload>, snapshot: &mut Snapshot) -
 }
 
 /// Everything else that bears on an answer.
-fn others(written: &Snapshot, snapshot: &mut Snapshot) {
+fn others(written: &Snapshot, snapshot: &mut Snapshot, refused: &[(Ref, Finding)]) {
+    let is_refused =
+        |kind: &str, name: &str| refused.iter().any(|(object, _)| object.kind == kind && object.name == name);
     macro_rules! put {
         ($($table:ident),*) => {
             $(written.$table.iter().for_each(|o| {
@@ -189,15 +202,15 @@ fn others(written: &Snapshot, snapshot: &mut Snapshot) {
             });)*
         };
     }
-    put!(
-        horizontal_pod_autoscalers,
-        priority_classes,
-        limit_ranges,
-        storage_classes,
-        services,
-        validating_webhooks,
-        mutating_webhooks
-    );
+    put!(horizontal_pod_autoscalers, limit_ranges, services, validating_webhooks, mutating_webhooks);
+    macro_rules! put_allowed {
+        ($($table:ident of $kind:literal),*) => {
+            $(written.$table.iter().filter(|o| !is_refused($kind, &o.meta.name)).for_each(|o| {
+                snapshot.$table.put(o.clone());
+            });)*
+        };
+    }
+    put_allowed!(priority_classes of "PriorityClass", storage_classes of "StorageClass");
     // Of these the state counts, which no manifest has.
     put_new!(namespaces, service_accounts, persistent_volume_claims, persistent_volumes, resource_claims, definitions);
     for quota in written.quotas.iter() {

@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub struct Changes {
     /// What differs, the worst first.
     pub changes: Vec<Change>,
+    /// Changes that the API server refuses, each with its object.
+    pub refused: Vec<(Ref, Finding)>,
     /// What gets worse, told by its cause.
     pub findings: Vec<Finding>,
     /// The cluster with the manifests applied.
@@ -83,7 +85,7 @@ pub(super) fn compare(before: &Snapshot, after: Outcome) -> Changes {
     changes.extend(pending(before, &after.snapshot));
     changes.sort_by_key(|c| (c.severity.is_none(), c.severity));
     let is_unknown = new.iter().any(|n| n.verdict == Verdict::Unknown);
-    Changes { changes, findings, snapshot: after.snapshot, is_unknown }
+    Changes { changes, refused: after.refused, findings, snapshot: after.snapshot, is_unknown }
 }
 
 /// What decides how the drain of a node ends.

@@ -9,6 +9,7 @@
 
 mod apply;
 mod compare;
+mod immutable;
 mod rank;
 mod run;
 mod template;
@@ -212,6 +213,86 @@ mod tests {
             let cluster = cluster().add(node("n1")).add(node("n2")).add(before);
             assert_eq!(of(cluster, &[set(spec)]), want, "{title}");
         }
+    }
+
+    /// After the DaemonSet controller: present pods are replaced, or only once somebody deletes them.
+    #[test]
+    fn a_daemon_set_is_rolled_out_by_its_strategy() {
+        let agent = |spec: Value| {
+            let spec = merged(json!({"selector": {"matchLabels": {"app": "web"}}, "template": template("5")}), spec);
+            json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}, "spec": spec})
+        };
+        for (title, spec, want) in [
+            ("all at once", json!({}), vec!["pod shop/agent-new-n1: absent → unscheduled"]),
+            ("by hand", json!({"updateStrategy": {"type": "OnDelete"}}), vec![]),
+        ] {
+            let before = crate::testing::workload("apps/v1", "DaemonSet", "shop/agent").on(&["n1"]);
+            let before = before.spec(json!({"selector": {"matchLabels": {"app": "web"}}, "template": template("1")}));
+            assert_eq!(of(cluster().add(node("n1")).add(before), &[agent(spec)]), want, "{title}");
+        }
+    }
+
+    /// After the validation of updates of the API server.
+    #[test]
+    fn a_field_that_nobody_can_change_is_told() {
+        let selector = |app: &str| json!({"selector": {"matchLabels": {"app": app}}});
+        let claim = |size: &str| {
+            let spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}});
+            json!({"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": spec}]})
+        };
+        let kept = |size: &str| {
+            let mut kept = claim(size);
+            kept["volumeClaimTemplates"][0]["spec"]["volumeMode"] = json!("Filesystem");
+            kept
+        };
+        let job = |cpu: &str| json!({"completions": 2, "template": template(cpu)});
+        let ran = json!({"completionMode": "NonIndexed", "completions": 2, "template": merged(template("1"), json!({
+            "metadata": {"labels": {"batch.kubernetes.io/job-name": "web", "job-name": "web", "controller-uid": "1"}}}))});
+        for (kind, version, before, after, want) in [
+            ("Deployment", "apps/v1", selector("web"), selector("web"), None),
+            ("Deployment", "apps/v1", selector("web"), json!({}), None),
+            ("Deployment", "apps/v1", selector("web"), selector("api"), Some("spec.selector")),
+            ("DaemonSet", "apps/v1", selector("web"), selector("api"), Some("spec.selector")),
+            ("ReplicaSet", "apps/v1", selector("web"), selector("api"), Some("spec.selector")),
+            ("StatefulSet", "apps/v1", selector("web"), selector("api"), Some("spec.selector")),
+            ("StatefulSet", "apps/v1", json!({}), json!({"serviceName": "db"}), Some("spec.serviceName")),
+            ("StatefulSet", "apps/v1", json!({}), json!({"podManagementPolicy": "OrderedReady"}), None),
+            (
+                "StatefulSet",
+                "apps/v1",
+                json!({}),
+                json!({"podManagementPolicy": "Parallel"}),
+                Some("spec.podManagementPolicy"),
+            ),
+            ("StatefulSet", "apps/v1", kept("1Gi"), claim("1Gi"), None),
+            ("StatefulSet", "apps/v1", kept("1Gi"), claim("2Gi"), Some("spec.volumeClaimTemplates")),
+            ("StatefulSet", "apps/v1", json!({}), claim("2Gi"), Some("spec.volumeClaimTemplates")),
+            ("StatefulSet", "apps/v1", json!({}), json!({"updateStrategy": {"type": "OnDelete"}}), None),
+            ("Job", "batch/v1", ran.clone(), job("1"), None),
+            ("Job", "batch/v1", ran.clone(), job("2"), Some("spec.template")),
+            ("Job", "batch/v1", ran, merged(job("1"), json!({"completions": 3})), Some("spec.completions")),
+            ("Job", "batch/v1", json!({}), json!({"completionMode": "Indexed"}), Some("spec.completionMode")),
+        ] {
+            let spec = |more: &Value| merged(json!({"template": template("1")}), more.clone());
+            let object = crate::testing::workload(version, kind, "shop/web").spec(spec(&before));
+            let written =
+                json!({"apiVersion": version, "kind": kind, "metadata": {"name": "web"}, "spec": spec(&after)});
+            let told = refused(cluster().add(node("n1")).add(object), &written);
+            assert_eq!(told.is_some(), want.is_some(), "{kind} {before} {after}: {told:?}");
+            assert!(told.unwrap_or_default().contains(want.unwrap_or_default()), "{kind} {before} {after}");
+        }
+        let class = |value: i32| json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": value});
+        let high = || crate::testing::object("scheduling.k8s.io/v1", "PriorityClass", "high").with(json!({"value": 7}));
+        assert_eq!(refused(cluster().add(node("n1")).add(high()), &class(7)), None);
+        assert!(refused(cluster().add(node("n1")).add(high()), &class(8)).is_some_and(|m| m.contains(": value of")));
+    }
+
+    /// What is said of a change that the API server refuses.
+    fn refused(cluster: Cluster, object: &Value) -> Option<String> {
+        let manifest =
+            Manifest { file: Arc::from("f.yaml"), line: 1, template: None, content: Content::Object(object.clone()) };
+        let changes = against(&[manifest], "shop", &cluster.snapshot());
+        changes.refused.into_iter().next().map(|(_, finding)| finding.message)
     }
 
     #[test]

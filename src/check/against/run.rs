@@ -8,7 +8,7 @@ use crate::autoscale::{NewNode, NewNodes, Outlook};
 use crate::budget::rolling_update::resolve_fenceposts;
 use crate::budget::{Basis, Selection, numbers_by};
 use crate::drain::replacement::{ready, replacement};
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Finding, Ref};
 use crate::pending::admission::refusals;
 use crate::pending::context::Context;
 use crate::pending::controllers::daemon_set;
@@ -30,6 +30,8 @@ pub(super) struct Outcome {
     pub snapshot: Snapshot,
     /// Pods that are wanted and have no node.
     pub waiting: Vec<Waiting>,
+    /// Changes that the API server refuses, each with its object.
+    pub refused: Vec<(Ref, Finding)>,
 }
 
 /// Pods of one workload that have no node.
@@ -48,7 +50,7 @@ pub(super) struct Waiting {
 
 /// Lets controllers and the scheduler run.
 pub(super) fn run(applied: Applied, before: &Snapshot) -> Outcome {
-    let Applied { mut snapshot, workloads, pods } = applied;
+    let Applied { mut snapshot, workloads, pods, refused } = applied;
     // What the pods of StatefulSets claim has to be there before the scheduler looks.
     let wanted: Vec<Wanted> =
         workloads.iter().map(|(old, new)| Wanted::new(old.as_deref(), new, &mut snapshot)).collect();
@@ -68,7 +70,7 @@ pub(super) fn run(applied: Applied, before: &Snapshot) -> Outcome {
     let Run { mut snapshot, waiting, .. } = run;
     snapshot.reindex();
     look_again(&mut snapshot, before);
-    Outcome { snapshot, waiting }
+    Outcome { snapshot, waiting, refused }
 }
 
 /// The disruption controller has looked at every budget that is changed, or whose pods are.
@@ -151,7 +153,7 @@ impl Run {
                 let (ordered, partition) = (detail.0.is_ordered(), detail.0.partition());
                 self.stateful_set(wanted, old, count, ordered, update.then_some(partition));
             }
-            Detail::DaemonSet(_) => self.daemon_set(wanted, &old),
+            Detail::DaemonSet(detail) => self.daemon_set(wanted, &old, wanted.anew && !detail.0.is_on_delete()),
             _ => {
                 let owner = self.controller(wanted, count);
                 rank::in_order(&mut old, false);
@@ -260,15 +262,15 @@ impl Run {
         }
     }
 
-    /// A pod on each node that it selects.
-    fn daemon_set(&mut self, wanted: &Wanted, old: &[Arc<Pod>]) {
+    /// A pod on each node that it selects; `anew`: present pods are replaced.
+    fn daemon_set(&mut self, wanted: &Wanted, old: &[Arc<Pod>], anew: bool) {
         let (w, owner) = (&wanted.workload, owner_of(&wanted.workload));
         let mut lacking: Vec<Arc<Pod>> = Vec::new();
         let mut kept: Vec<&Arc<Pod>> = Vec::new();
         for new in &wanted.new {
             let there = old.iter().find(|p| p.node.is_some() && p.node.as_ref() == daemon_set::node_of(new));
             match there {
-                Some(pod) if !wanted.anew => {
+                Some(pod) if !anew => {
                     kept.push(pod);
                     continue;
                 }
@@ -280,7 +282,7 @@ impl Run {
                 lacking.push(pod);
             }
         }
-        old.iter().filter(|p| !wanted.anew && !kept.iter().any(|k| Arc::ptr_eq(k, p))).for_each(|p| self.delete(p));
+        old.iter().filter(|p| !anew && !kept.iter().any(|k| Arc::ptr_eq(k, p))).for_each(|p| self.delete(p));
         if let Some(pod) = lacking.first().cloned() {
             self.wait(Some(w), &pod, lacking.len());
         }

@@ -1,6 +1,7 @@
 //! What can be found out about a workload before it is applied: a rule a file, joined by one ordered list. What concerns
 //! its budget is told of the budget.
 
+mod refused;
 mod unprotected;
 
 use super::context::WorkloadContext;
@@ -10,4 +11,4 @@ use crate::finding::Finding;
 pub(super) type WorkloadRule = fn(&WorkloadContext<'_>) -> Option<Finding>;
 
 /// Every rule.
-pub(super) const RULES: &[WorkloadRule] = &[unprotected::single, unprotected::several];
+pub(super) const RULES: &[WorkloadRule] = &[refused::refused, unprotected::single, unprotected::several];

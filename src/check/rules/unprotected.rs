@@ -48,11 +48,13 @@ mod tests {
 
     #[test]
     fn workloads_without_a_budget() {
-        let made =
-            |w: Workload, n: usize| w.spec(json!({"template": {"metadata": {"labels": {"app": "web"}}}})).replicas(n);
+        let made = |w: Workload, n: usize| {
+            w.spec(json!({"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}}})).replicas(n)
+        };
         let web = |n: usize| made(deployment("a/web"), n);
         let over = |c: Cluster| c.add(budget("a/b").selects("app=web").max_unavailable(1));
-        let job = || workload("batch/v1", "Job", "a/web");
+        let job =
+            || workload("batch/v1", "Job", "a/web").spec(json!({"template": {"spec": {"restartPolicy": "Never"}}}));
         for (title, cluster, require, want) in [
             ("one replica", cluster().add(web(1)), false, &[Code::Downtime][..]),
             ("one replica under a budget", over(cluster().add(web(1))), true, &[]),

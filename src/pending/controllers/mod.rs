@@ -35,7 +35,7 @@ fn at_depth(workload: &Arc<Workload>, cx: &Context<'_>, depth: usize) -> Workloa
         Detail::ReplicaSet(s) => replicas::sync(&c, s.observed_generation),
         Detail::ReplicationController(s) => replicas::sync(&c, s.observed_generation),
         Detail::StatefulSet(d) => stateful_set::sync(&c, &d.0, &d.1),
-        Detail::DaemonSet(status) => daemon_set::sync(&c, status),
+        Detail::DaemonSet(d) => daemon_set::sync(&c, &d.1),
         Detail::Job(d) => job::sync(&c, &d.0, &d.1),
         Detail::CronJob(d) => cron_job::sync(&c, &d.0, &d.1),
         Detail::Custom => custom::sync(&c, &|owned| at_depth(owned, cx, depth + 1)),

@@ -52,6 +52,7 @@ fn way<'a>(f: &Facts<'a>) -> Way<'a> {
         (Detail::ReplicaSet(_), Some(d)) if matches!(d.detail, Detail::Deployment(_)) => Way::Rolls(d),
         (Detail::ReplicaSet(_) | Detail::ReplicationController(_), None) => Way::Delete(maker, OF_REPLICA_SET),
         (Detail::StatefulSet(d), None) => of_stateful_set(f, maker, &d.0),
+        (Detail::DaemonSet(d), None) if d.0.is_on_delete() => Way::Delete(maker, OF_ON_DELETE),
         (Detail::DaemonSet(_), None) => Way::Rolls(maker),
         (Detail::Job(_), None) => Way::Immutable(maker, None),
         (Detail::Job(_), Some(c)) if matches!(c.detail, Detail::CronJob(_)) => Way::Immutable(maker, Some(c)),

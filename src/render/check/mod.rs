@@ -11,7 +11,6 @@ use crate::finding::{Finding, Severity};
 use crate::lists::count;
 use crate::report::Document;
 use crate::report::check::{ChangeReport, CheckItem, CheckReport};
-use std::collections::BTreeSet;
 
 /// Where an object stands: a file and a line. What came through a pipe is told by the template that Helm names.
 pub(super) fn place(item: &CheckItem) -> (&str, usize) {
@@ -108,8 +107,8 @@ pub(super) fn subject(change: &ChangeReport) -> String {
 
 /// How many objects, and how many findings of each severity.
 pub(super) fn summary(report: &CheckReport) -> String {
-    let objects = report.items.iter().filter(|i| i.kind.is_some()).count();
-    let files: BTreeSet<&str> = report.items.iter().map(|i| &*i.file).collect();
+    let checked = report.items.iter().filter(|i| i.kind.is_some()).count();
+    let of_them = if checked < report.objects { format!(", {checked} of them checked") } else { String::new() };
     let of =
         |severity: Severity| report.items.iter().flat_map(|i| &i.findings).filter(|f| f.severity == severity).count();
     let all = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
@@ -120,7 +119,12 @@ pub(super) fn summary(report: &CheckReport) -> String {
         0 => String::new(),
         n => format!("; {} without a Kubernetes object", count(n, "document")),
     };
-    format!("{} in {}: {found}{ignored}{skipped}\n", count(objects, "object"), count(files.len(), "file"))
+    let hooks = match report.hooks {
+        0 => String::new(),
+        n => format!("; {} left out, as a hook does not run beside the application", count(n, "hook")),
+    };
+    let (objects, files) = (count(report.objects, "object"), count(report.files, "file"));
+    format!("{objects} in {files}{of_them}: {found}{ignored}{hooks}{skipped}\n")
 }
 
 /// Kind and name of each object with a finding, as kubectl's `-o name` has them.
