@@ -6,37 +6,60 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::selector::Operator;
 use crate::snapshot::workload::Workload;
 use crate::snapshot::{Map, Snapshot, Str};
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::Arc;
 
-/// The pods of every budget, and the budgets of every pod, by their positions in the snapshot's tables.
+/// The pods of every budget, and the budgets of every pod, by their positions in the snapshot's tables. Copies share it.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    pods: Vec<Vec<u32>>,
-    workloads: Vec<Vec<u32>>,
-    budgets: HashMap<u32, Vec<u32>>,
-    index: Index,
+    pods: Arc<Pods>,
+    workloads: Arc<Vec<Vec<u32>>>,
+    index: Arc<Index>,
+}
+
+/// Pods and budgets that belong together.
+#[derive(Debug, Clone, Default)]
+struct Pods {
+    by_budget: Vec<Vec<u32>>,
+    /// The budgets of the first pod, then those of the second, and so on.
+    budgets: Vec<u32>,
+    /// Where in `budgets` those of each pod end.
+    ends: Vec<usize>,
+}
+
+impl Pods {
+    fn new(budgets: usize) -> Self {
+        Self { by_budget: vec![Vec::new(); budgets], ..Self::default() }
+    }
+
+    /// Adds the next pod.
+    fn push(&mut self, budgets: &[u32]) {
+        let at = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        put(&mut self.by_budget, at, budgets);
+        self.budgets.extend_from_slice(budgets);
+        self.ends.push(self.budgets.len());
+    }
+
+    fn budgets(&self, pod: usize) -> &[u32] {
+        let from = pod.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
+        self.ends.get(pod).and_then(|to| self.budgets.get(from..*to)).unwrap_or_default()
+    }
+}
+
+fn put(lists: &mut [Vec<u32>], at: u32, found: &[u32]) {
+    for budget in found {
+        lists.get_mut(*budget as usize).into_iter().for_each(|list| list.push(at));
+    }
 }
 
 impl Selection {
     /// Matches all budgets of a snapshot with all pods.
     pub fn new(snapshot: &Snapshot) -> Self {
         let index = Index::new(&snapshot.budgets);
-        let mut pods = vec![Vec::new(); snapshot.budgets.len()];
-        let mut workloads = pods.clone();
-        let mut budgets = HashMap::new();
-        let put = |lists: &mut Vec<Vec<u32>>, at: u32, found: &[u32]| {
-            for budget in found {
-                lists.get_mut(*budget as usize).into_iter().for_each(|list| list.push(at));
-            }
-        };
-        for (at, pod) in (0u32..).zip(snapshot.pods.iter()) {
-            let found = index.matching(&snapshot.budgets, pod.meta.ns(), &pod.meta.labels);
-            if !found.is_empty() {
-                put(&mut pods, at, &found);
-                budgets.insert(at, found);
-            }
-        }
+        let mut workloads = vec![Vec::new(); snapshot.budgets.len()];
+        let mut pods = Pods::new(snapshot.budgets.len());
+        let mut matching = Matching::new(&index, snapshot);
+        snapshot.pods.iter().for_each(|pod| pods.push(matching.of(pod)));
         for (at, workload) in (0u32..).zip(snapshot.workloads.iter()) {
             let Some(template) = workload.template.as_ref().filter(|_| is_topmost(snapshot, workload)) else {
                 continue;
@@ -44,12 +67,33 @@ impl Selection {
             let found = index.matching(&snapshot.budgets, workload.meta.ns(), &template.meta.labels);
             put(&mut workloads, at, &found);
         }
-        Self { pods, workloads, budgets, index }
+        Self { pods: Arc::new(pods), workloads: Arc::new(workloads), index: Arc::new(index) }
+    }
+
+    /// The selection of a snapshot that was made from another one, whose selection this is: only pods that are new are
+    /// held against budgets.
+    #[must_use]
+    pub fn after(&self, before: &Snapshot, changed: &Snapshot) -> Self {
+        if !same_selectors(before, changed) || before.workloads.len() != changed.workloads.len() {
+            return Self::new(changed);
+        }
+        if before.pods.is_same(&changed.pods) {
+            return self.clone();
+        }
+        let mut pods = Pods::new(changed.budgets.len());
+        let mut matching = Matching::new(&self.index, changed);
+        for (pod, place) in changed.pods.iter().zip(changed.pods.places_in(&before.pods)) {
+            match place {
+                Some(at) => pods.push(self.pods.budgets(at)),
+                None => pods.push(matching.of(pod)),
+            }
+        }
+        Self { pods: Arc::new(pods), ..self.clone() }
     }
 
     /// The pods that the budget at a position covers, in order of their names.
     pub fn pods<'a>(&'a self, snapshot: &'a Snapshot, budget: usize) -> impl Iterator<Item = &'a Arc<Pod>> + Clone {
-        self.pods.get(budget).into_iter().flatten().filter_map(|at| snapshot.pods.get(*at as usize))
+        self.pods.by_budget.get(budget).into_iter().flatten().filter_map(|at| snapshot.pods.get(*at as usize))
     }
 
     /// The workloads that make pods which the budget at a position would cover: those that nothing controls.
@@ -68,13 +112,45 @@ impl Selection {
 
     /// The positions of these budgets in the snapshot's table.
     pub fn positions_of(&self, snapshot: &Snapshot, pod: &Pod) -> &[u32] {
-        let at = snapshot.pods.position(pod.meta.ns(), &pod.meta.name).and_then(|at| u32::try_from(at).ok());
-        at.and_then(|at| self.budgets.get(&at)).map_or(&[], |budgets| budgets)
+        snapshot.pods.position(pod.meta.ns(), &pod.meta.name).map_or(&[], |at| self.pods.budgets(at))
     }
 
     /// The positions of the budgets that would cover a pod of this namespace and these labels.
     pub fn of_labels(&self, snapshot: &Snapshot, namespace: &str, labels: &Map) -> Vec<u32> {
         self.index.matching(&snapshot.budgets, namespace, labels)
+    }
+}
+
+/// Whether two snapshots have the same budgets, with the same selectors.
+fn same_selectors(before: &Snapshot, changed: &Snapshot) -> bool {
+    before.budgets.len() == changed.budgets.len()
+        && before
+            .budgets
+            .iter()
+            .zip(changed.budgets.iter())
+            .all(|(a, b)| Arc::ptr_eq(a, b) || (a.meta.path() == b.meta.path() && a.selector == b.selector))
+}
+
+/// Looks for the budgets of one pod after the other: those of one template often stand together, and share their labels.
+struct Matching<'a> {
+    index: &'a Index,
+    snapshot: &'a Snapshot,
+    last: Option<&'a Arc<Pod>>,
+    found: Vec<u32>,
+}
+
+impl<'a> Matching<'a> {
+    fn new(index: &'a Index, snapshot: &'a Snapshot) -> Self {
+        Self { index, snapshot, last: None, found: Vec::new() }
+    }
+
+    fn of(&mut self, pod: &'a Arc<Pod>) -> &[u32] {
+        let alike = |last: &Arc<Pod>| last.meta.labels.is_same(&pod.meta.labels) && last.meta.ns() == pod.meta.ns();
+        if !self.last.is_some_and(alike) {
+            self.found = self.index.matching(&self.snapshot.budgets, pod.meta.ns(), &pod.meta.labels);
+            self.last = Some(pod);
+        }
+        &self.found
     }
 }
 
@@ -100,7 +176,7 @@ struct InNamespace {
 impl Index {
     fn new(budgets: &[Arc<Budget>]) -> Self {
         // How many budgets ask for each label: of those a budget asks for, the one that fewest others ask for tells most.
-        let mut askers: HashMap<(&Str, &Str), u32> = HashMap::new();
+        let mut askers: HashMap<(&Str, &Str), u32> = HashMap::default();
         let values = |b: &Arc<Budget>| {
             wanted(b).flat_map(|r| r.values.iter().map(|v| (r.key.clone(), v.clone()))).collect::<Vec<_>>()
         };
@@ -203,5 +279,31 @@ mod tests {
         let tried: usize = snapshot.pods.iter().map(|p| index.candidates("a", &p.meta.labels).count()).sum();
         assert_eq!(tried, 2 * apps);
         assert_eq!(names(&snapshot, &Selection::new(&snapshot), "a/p301"), ["b1"]);
+    }
+
+    #[test]
+    fn after_pods_came_and_went_it_is_as_if_made_anew() {
+        let before = cluster()
+            .add(budget("a/web").selects("app=web"))
+            .add(budget("b/all").selects("{}"))
+            .all(["a/p1", "a/p2", "a/p3", "b/p1", "c/p1"].map(|p| pod(p).labels("app=web")))
+            .snapshot();
+        let others = cluster()
+            .all(["a/p0", "b/p0", "d/p0"].map(|p| pod(p).labels("app=web")))
+            .add(pod("a/p2").labels("app=api"))
+            .snapshot();
+        let mut changed = before.clone();
+        changed.pods.remove("a", "p1");
+        changed.pods.remove("c", "p1");
+        others.pods.iter().for_each(|p| changed.pods.put(p.clone()));
+        changed.reindex();
+        let (quick, anew) = (Selection::new(&before).after(&before, &changed), Selection::new(&changed));
+        for pod in changed.pods.iter() {
+            assert_eq!(quick.positions_of(&changed, pod), anew.positions_of(&changed, pod), "{}", pod.meta.path());
+        }
+        for (budget, want) in [(0, &["a/p0", "a/p3"][..]), (1, &["b/p0", "b/p1"])] {
+            let covered: Vec<String> = quick.pods(&changed, budget).map(|p| p.meta.path()).collect();
+            assert_eq!(covered, want);
+        }
     }
 }

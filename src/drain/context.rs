@@ -15,6 +15,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::{Snapshot, Str};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What all simulations of a plan share.
@@ -36,7 +37,7 @@ pub struct DrainContext<'a> {
     /// The scheduler's view.
     pub state: &'a State,
     /// Which node takes a pod.
-    pub scheduler: Box<dyn Scheduler + 'a>,
+    pub scheduler: Rc<dyn Scheduler + 'a>,
     /// Who could add nodes, once a pod has no place.
     new_nodes: OnceCell<NewNodes>,
     /// The NodeClaims of Karpenter's nodes, once somebody asks.
@@ -89,11 +90,26 @@ impl<'a> DrainContext<'a> {
             controllers: Controllers::new(snapshot),
             admission: Admission::new(snapshot),
             state,
-            scheduler: Box::new(RefCell::new(Placer::new(state))),
+            scheduler: Rc::new(RefCell::new(Placer::new(state))),
             new_nodes: OnceCell::new(),
             node_claims: OnceCell::new(),
             families: OnceCell::new(),
         }
+    }
+
+    /// The same drain, with other flags, in a cluster in which budgets, workloads or pods have changed. `state` has come
+    /// of this drain's view of the cluster, and so what is learnt of where pods fit is shared.
+    pub fn changed<'b>(
+        &self,
+        snapshot: &'b Snapshot,
+        selection: &'b Selection,
+        state: &'b State,
+        options: &'b DrainOptions,
+    ) -> DrainContext<'b>
+    where
+        'a: 'b,
+    {
+        DrainContext { scheduler: self.scheduler.clone(), ..DrainContext::new(snapshot, selection, state, options) }
     }
 
     /// Who could add nodes for pods that no node takes.

@@ -134,8 +134,9 @@ impl Tracker {
 pub struct Budgets<'a> {
     snapshot: &'a Snapshot,
     selection: &'a Selection,
-    trackers: Vec<OnceCell<Tracker>>,
-    judgements: Vec<OnceCell<Option<Judgement>>>,
+    // Few are asked for, and each trial of a cure has a list of its own: boxes keep it short.
+    trackers: Vec<OnceCell<Box<Tracker>>>,
+    judgements: Vec<OnceCell<Option<Box<Judgement>>>>,
 }
 
 impl<'a> Budgets<'a> {
@@ -158,13 +159,13 @@ impl<'a> Budgets<'a> {
     /// A budget as the controller would have it before the plan begins.
     pub fn tracker(&self, id: BudgetId) -> Option<&Tracker> {
         let (budget, cell) = (self.get(id)?, self.trackers.get(id as usize)?);
-        Some(cell.get_or_init(|| Tracker::new(self.snapshot, budget, self.pods(id))))
+        Some(cell.get_or_init(|| Box::new(Tracker::new(self.snapshot, budget, self.pods(id)))))
     }
 
     /// What `status` says of it.
     pub fn judgement(&self, id: BudgetId) -> Option<&Judgement> {
         let at = id as usize;
-        self.judgements.get(at)?.get_or_init(|| judge(self.snapshot, self.selection, at)).as_ref()
+        self.judgements.get(at)?.get_or_init(|| judge(self.snapshot, self.selection, at).map(Box::new)).as_deref()
     }
 
     /// Its verdict.

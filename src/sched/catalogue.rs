@@ -4,7 +4,7 @@
 use super::class::Class;
 use super::terms::Term;
 use crate::snapshot::Str;
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -24,7 +24,7 @@ struct Numbered<T> {
 
 impl<T> Default for Numbered<T> {
     fn default() -> Self {
-        Self { values: Vec::new(), ids: HashMap::new(), by_namespace: HashMap::new() }
+        Self { values: Vec::new(), ids: HashMap::default(), by_namespace: HashMap::default() }
     }
 }
 

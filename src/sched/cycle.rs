@@ -168,8 +168,8 @@ impl<'a> Cycle<'a> {
                 && other.spec.scheduler_name == pod.spec.scheduler_name
                 && (other.meta.name != pod.meta.name || other.meta.namespace != pod.meta.namespace)
         };
-        let held = self.incoming.state.nominated().iter().filter(|(id, info)| *id == node.id && theirs(info));
-        let added: Vec<Arc<PodInfo>> = held.map(|(_, info)| info.clone()).collect();
+        let added: Vec<Arc<PodInfo>> =
+            self.incoming.state.nominated_on(node.id).filter(|info| theirs(info)).cloned().collect();
         if added.is_empty() {
             return (Cow::Borrowed(node), added);
         }

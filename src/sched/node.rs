@@ -17,7 +17,7 @@ pub type NodeId = u32;
 pub const CORDON_TAINT: &str = "node.kubernetes.io/unschedulable";
 
 /// A pod with what filters need of it, computed once.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PodInfo {
     /// The pod.
     pub pod: Arc<Pod>,
@@ -104,6 +104,8 @@ pub struct NodeInfo {
     pub pod_slots: i64,
     /// What its pods take.
     pub requested: Room,
+    /// The lowest priority of a pod that it has.
+    lowest: Option<i32>,
 }
 
 impl NodeInfo {
@@ -115,6 +117,7 @@ impl NodeInfo {
             allocatable: Room::allocatable(&node.allocatable, catalogue),
             pod_slots: node.allocatable.get("pods").map_or(0, Quantity::value),
             requested: Room::default(),
+            lowest: None,
         }
     }
 
@@ -125,6 +128,7 @@ impl NodeInfo {
             allocatable: self.allocatable.clone(),
             pods: Vec::new(),
             requested: Room::default(),
+            lowest: None,
             ..*self
         };
         self.pods.iter().filter(|s| keep(s)).for_each(|s| left.add(s.info.clone()));
@@ -139,7 +143,14 @@ impl NodeInfo {
     /// Adds a pod.
     pub fn add(&mut self, info: Arc<PodInfo>) {
         self.requested.count(&info.request, 1);
-        self.pods.push(Slot::new(info));
+        let slot = Slot::new(info);
+        self.lowest = Some(self.lowest.map_or(slot.priority, |lowest| lowest.min(slot.priority)));
+        self.pods.push(slot);
+    }
+
+    /// Whether it has a pod of lower priority than this.
+    pub fn has_below(&self, priority: i32) -> bool {
+        self.lowest.is_some_and(|lowest| lowest < priority)
     }
 
     /// Takes a pod away, and returns it if it was there.
@@ -151,6 +162,9 @@ impl NodeInfo {
         let at = self.pods.iter().position(same)?;
         let slot = self.pods.remove(at);
         self.requested.count(&slot.info.request, -1);
+        if self.lowest == Some(slot.priority) {
+            self.lowest = self.pods.iter().map(|s| s.priority).min();
+        }
         Some(slot)
     }
 

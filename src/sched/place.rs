@@ -119,13 +119,15 @@ impl<'s> Placer<'s> {
                 return Placed::On(node);
             }
         }
-        let placed = place(state, pod, true);
-        if placed == Placed::Nowhere
-            && let Some(known) = self.known(pod)
+        if let Some(known) = self.known(pod)
+            && known.nowhere.is_none()
         {
-            known.nowhere.get_or_insert_with(|| Nowhere::new(&mut known.cycle));
+            let nowhere = known.nowhere.insert(Nowhere::new(&mut known.cycle));
+            if nowhere.as_ref().is_some_and(|n| n.still_holds(state, pod)) {
+                return Placed::Nowhere;
+            }
         }
-        placed
+        place(state, pod, true)
     }
 
     /// The first sentence of what the scheduler would write of a pod that fits nowhere in such a state.

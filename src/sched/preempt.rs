@@ -108,11 +108,11 @@ impl Cycle<'_> {
     /// `SelectVictimsOnNode`.
     fn select_victims(&mut self, node: &NodeInfo) -> Result<Victims, Status> {
         let priority = self.incoming.pod().priority();
-        let mut lower: Vec<Arc<PodInfo>> =
-            node.pods.iter().filter(|s| s.priority < priority).map(|s| s.info.clone()).collect();
-        if lower.is_empty() {
+        if !node.has_below(priority) {
             return Err(refusal(Reason::NoVictims));
         }
+        let mut lower: Vec<Arc<PodInfo>> =
+            node.pods.iter().filter(|s| s.priority < priority).map(|s| s.info.clone()).collect();
         let mut left = node.clone();
         for info in &lower {
             left.remove(&info.pod);

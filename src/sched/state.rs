@@ -10,7 +10,7 @@ use super::resources::{self, Of, Request};
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::{Pod, PodSpec};
 use crate::snapshot::{Snapshot, Str};
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// The scheduler's view of a cluster.
@@ -21,7 +21,7 @@ pub struct State {
     catalogue: Arc<Catalogue>,
     nodes: Vec<Arc<NodeInfo>>,
     by_name: Arc<HashMap<Str, NodeId>>,
-    /// Pods without a node for which one is held.
+    /// Pods without a node for which one is held, in order of the nodes.
     nominated: Vec<(NodeId, Arc<PodInfo>)>,
     domains: DomainCache,
     census: Census,
@@ -61,13 +61,14 @@ impl State {
                 (None, None) => continue,
             };
             let Some(node) = by_name.get(name).and_then(|id| nodes.get_mut(*id as usize)) else { continue };
-            let info = Arc::new(PodInfo::new(pod, requests.of(pod), &catalogue));
+            let info = Arc::new(requests.info(pod));
             if bound {
                 node.add(info);
             } else {
                 nominated.push((node.id, info));
             }
         }
+        nominated.sort_by_key(|(node, _)| *node);
         Self {
             census: Census::new(nodes.iter().map(|n| (n.id, &*n.pods))),
             snapshot: snapshot.clone(),
@@ -92,6 +93,41 @@ impl State {
     #[must_use]
     pub fn over(&self, snapshot: &Snapshot) -> Self {
         Self { snapshot: snapshot.clone(), devices: Arc::default(), ..self.clone() }
+    }
+
+    /// The same nodes, with the pods that came and went in a snapshot that was made from this one's, and everything else as
+    /// it has it.
+    #[must_use]
+    pub fn after(&self, changed: &Snapshot) -> Self {
+        let mut state = self.over(changed);
+        if self.snapshot.pods.is_same(&changed.pods) {
+            return state;
+        }
+        let mut there = vec![false; self.snapshot.pods.len()];
+        let mut new = Vec::new();
+        for (pod, place) in changed.pods.iter().zip(changed.pods.places_in(&self.snapshot.pods)) {
+            match place.and_then(|at| there.get_mut(at)) {
+                Some(known) => *known = true,
+                None => new.push(pod),
+            }
+        }
+        for (pod, _) in self.snapshot.pods.iter().zip(there).filter(|(_, there)| !there) {
+            state.remove(pod);
+        }
+        for pod in new.into_iter().filter(|p| !p.is_finished()) {
+            match (&pod.node, &pod.status.nominated_node) {
+                (Some(node), _) => {
+                    state.bind(pod, node);
+                }
+                (None, Some(node)) => {
+                    if let Some(id) = state.by_name.get(node).copied() {
+                        state.nominate(pod, id);
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        state
     }
 
     /// The snapshot it was made from. Claims, volumes, classes, budgets and namespaces are read from it; its pods and
@@ -125,13 +161,15 @@ impl State {
         self.by_name.get(name).and_then(|id| self.node(*id))
     }
 
-    /// The pods for which a node is held, by the node's number: every pod without a node whose status nominates one, also
+    /// The pods for which a node is held: every pod without a node whose status nominates it, also
     /// where that node, or any, cannot take it any more. So it is in the scheduler at the moment of a snapshot: the
     /// nominator (`pkg/scheduler/backend/queue/nominator.go`) takes nominations from the status when pods are queued or
     /// updated, and gives one up only when that pod's own next attempt fails and preemption finds nothing for it, or it is
     /// bound or deleted. A pod that does not preempt (its policy, or a victim still ending) keeps it even then.
-    pub fn nominated(&self) -> &[(NodeId, Arc<PodInfo>)] {
-        &self.nominated
+    pub fn nominated_on(&self, node: NodeId) -> impl Iterator<Item = &Arc<PodInfo>> {
+        let from = self.nominated.partition_point(|(held, _)| *held < node);
+        let held = self.nominated.get(from..).unwrap_or_default();
+        held.iter().take_while(move |(held, _)| *held == node).map(|(_, info)| info)
     }
 
     /// The devices, and which claims have them.
@@ -208,7 +246,8 @@ impl State {
     pub fn nominate(&mut self, pod: &Arc<Pod>, node: NodeId) {
         self.let_go(pod);
         let info = Arc::new(PodInfo::running(pod, &self.catalogue, self.minor));
-        self.nominated.push((node, info));
+        let at = self.nominated.partition_point(|(held, _)| *held <= node);
+        self.nominated.insert(at, (node, info));
         self.changed.push(node);
     }
 
@@ -237,7 +276,7 @@ impl State {
     /// Adds a node that has no pods yet, and a name that no other has.
     pub fn add_node(&mut self, node: &Arc<Node>) -> NodeId {
         let id = NodeId::try_from(self.nodes.len()).unwrap_or(NodeId::MAX);
-        self.domains = DomainCache::default();
+        self.domains = self.domains.with(node);
         self.nodes.push(Arc::new(NodeInfo::new(id, node, &self.catalogue)));
         Arc::make_mut(&mut self.by_name).insert(node.meta.name.clone(), id);
         self.changed.push(id);
@@ -270,11 +309,28 @@ struct Requests<'a> {
     catalogue: &'a Catalogue,
     minor: u32,
     by_spec: HashMap<*const PodSpec, Arc<Request>>,
+    /// What was found of the pod before: those of one template often stand together, and share their labels.
+    last: Option<PodInfo>,
 }
 
 impl<'a> Requests<'a> {
     fn new(catalogue: &'a Catalogue, minor: u32) -> Self {
-        Self { catalogue, minor, by_spec: HashMap::new() }
+        Self { catalogue, minor, by_spec: HashMap::default(), last: None }
+    }
+
+    fn info(&mut self, pod: &Arc<Pod>) -> PodInfo {
+        let request = self.of(pod);
+        let alike = |last: &&PodInfo| {
+            Arc::ptr_eq(&last.pod.spec, &pod.spec)
+                && last.pod.meta.labels.is_same(&pod.meta.labels)
+                && last.pod.meta.namespace == pod.meta.namespace
+        };
+        let info = match self.last.as_ref().filter(alike) {
+            Some(last) => PodInfo { pod: pod.clone(), request, ..last.clone() },
+            None => PodInfo::new(pod, request, self.catalogue),
+        };
+        self.last = Some(info.clone());
+        info
     }
 
     fn of(&mut self, pod: &Pod) -> Arc<Request> {
@@ -308,6 +364,60 @@ mod tests {
             assert_eq!(!state.fits(&p).is_empty(), fits, "priority {priority}");
             state.remove(&held);
             assert_eq!(state.fits(&p), ["n".into()], "let go, priority {priority}");
+        }
+    }
+
+    #[test]
+    fn after_pods_came_and_went_it_is_as_if_made_anew() {
+        let runs = |name: &str, on: &str, cpu: &str, priority: i32| {
+            pod(
+                name,
+                json!({"spec": {"nodeName": on, "priority": priority,
+                    "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}}),
+            )
+        };
+        let asks = |name: &str, cpu: &str| {
+            let containers = json!([{"name": "c", "resources": {"requests": {"cpu": cpu}}}]);
+            pod(name, json!({"spec": {"priority": 5, "containers": containers}}))
+        };
+        let held = |name: &str| {
+            let containers = json!([{"name": "c", "resources": {"requests": {"cpu": "3"}}}]);
+            pod(name, json!({"spec": {"priority": 9, "containers": containers}, "status": {"nominatedNodeName": "m"}}))
+        };
+        // Nodes have 4 cpu.
+        let before = cluster(&[
+            node("n", json!({})),
+            node("m", json!({})),
+            runs("x", "n", "3", 0),
+            runs("y", "n", "1", 9),
+            held("gone"),
+            asks("p", "2"),
+        ]);
+        let new = cluster(&[runs("z", "m", "1", 9), held("held")]);
+        let first = State::recording(&before);
+        for (title, without, with, fits, below) in [
+            ("as it is", &[][..], &[][..], &[][..], true),
+            ("the low one goes", &["x"], &[], &["n"], false),
+            ("what holds the node goes", &["gone"], &[], &["m"], true),
+            ("another one holds it", &["gone"], &["held"], &[], true),
+            ("another one comes", &["gone", "x"], &["z"], &["n", "m"], false),
+        ] {
+            let mut changed = before.clone();
+            without.iter().for_each(|name| changed.pods.remove("a", name));
+            with.iter().for_each(|name| changed.pods.put(find(&new, name)));
+            changed.reindex();
+            let (quick, anew) = (first.after(&changed), State::new(&changed));
+            let p = find(&changed, "p");
+            let sorted = |mut names: Vec<Str>| {
+                names.sort();
+                names
+            };
+            let mut want: Vec<Str> = fits.iter().map(|n| Str::from(*n)).collect();
+            want.sort();
+            for state in [quick, anew] {
+                assert_eq!(sorted(state.fits(&p)), want, "{title}");
+                assert_eq!(state.node_named("n").map(|n| n.has_below(5)), Some(below), "{title}");
+            }
         }
     }
 }

@@ -100,6 +100,11 @@ impl Map {
         self.0.is_empty()
     }
 
+    /// Whether it is the very same map, kept once. Equal maps of one snapshot are.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// A copy with one more pair, or another value under a known key.
     #[must_use]
     pub fn with(&self, key: &str, value: &str) -> Self {

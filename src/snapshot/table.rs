@@ -138,6 +138,25 @@ impl<T: Keyed> Table<T> {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// For each object in turn, where the very same one stands in another table; `None` for one that is not there, or that
+    /// stands there with the same key and is another.
+    pub fn places_in(&self, other: &Self) -> impl Iterator<Item = Option<usize>> {
+        let mut next = 0;
+        self.iter().map(move |object| {
+            // Keys are compared only where the tables differ.
+            let mut there = other.get(next)?;
+            while !Arc::ptr_eq(there, object) && key(&**there) < key(&**object) {
+                next += 1;
+                there = other.get(next)?;
+            }
+            let at = next;
+            Arc::ptr_eq(there, object).then(|| {
+                next += 1;
+                at
+            })
+        })
+    }
+
     /// Changes every object for which `change` returns another.
     pub fn update(&mut self, change: impl Fn(&Arc<T>) -> Option<Arc<T>>) {
         let list = Arc::make_mut(&mut self.0);
@@ -186,5 +205,16 @@ mod tests {
             assert!(table.iter().all(|w| (w.meta.generation == 7) == (&*w.kind == changed)), "{changed}");
         }
         assert!(snapshot.workloads.iter().all(|w| w.meta.generation == 1), "other holders keep theirs");
+    }
+
+    #[test]
+    fn the_places_of_objects_in_another_table() {
+        let before = cluster().all(["a/p1", "a/p2", "b/p1", "b/p2"].map(pod)).snapshot();
+        let new = cluster().all(["a/p0", "a/p2", "b/p3"].map(pod)).snapshot();
+        let mut changed = before.clone();
+        changed.pods.remove("b", "p1");
+        new.pods.iter().for_each(|p| changed.pods.put(p.clone()));
+        let places: Vec<Option<usize>> = changed.pods.places_in(&before.pods).collect();
+        assert_eq!(places, [None, Some(0), None, Some(3), None]);
     }
 }

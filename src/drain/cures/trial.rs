@@ -51,8 +51,9 @@ impl<'a> Trials<'a> {
     /// The same after workloads have been restarted, and all their new pods are Ready; `None` where that does not end.
     pub fn after_restarts(&self, changed: &Snapshot, restarts: &[&Arc<Workload>], nodes: &[Str]) -> Option<Outcomes> {
         self.spend(changed.pods.len())?;
-        let (selection, state) = (Selection::new(changed), state_of(changed));
-        let context = DrainContext::new(changed, &selection, &state, self.context.options);
+        let selection = self.context.selection.after(self.context.snapshot, changed);
+        let world = self.world(changed, None);
+        let context = self.context_of(&world, changed, &selection, self.context.options);
         let mut sim = Simulation::new(&context);
         if !restarts.iter().all(|w| sim.roll_out(w)) {
             return None;
@@ -64,6 +65,31 @@ impl<'a> Trials<'a> {
         let left = self.effort.get().checked_sub(effort)?;
         self.effort.set(left);
         Some(())
+    }
+
+    /// The scheduler's view of a changed cluster: what has changed is made in the view of the plan, or in one that has
+    /// come of it and is known.
+    fn world(&self, changed: &Snapshot, known: Option<&State>) -> World {
+        let same_nodes = changed.nodes.is_same(&self.context.snapshot.nodes);
+        match known {
+            Some(state) if same_nodes => World::Derived(state.over(changed)),
+            Some(state) => World::Anew(state.over(changed)),
+            None if same_nodes => World::Derived(self.context.state.after(changed)),
+            None => World::Anew(state_of(changed)),
+        }
+    }
+
+    fn context_of<'c>(
+        &'c self,
+        world: &'c World,
+        changed: &'c Snapshot,
+        selection: &'c Selection,
+        options: &'c DrainOptions,
+    ) -> DrainContext<'c> {
+        match world {
+            World::Derived(state) => self.context.changed(changed, selection, state, options),
+            World::Anew(state) => DrainContext::new(changed, selection, state, options),
+        }
     }
 
     fn outcomes_with(
@@ -79,18 +105,10 @@ impl<'a> Trials<'a> {
         let on_nodes: usize = nodes.iter().map(|n| changed.pods_on(n).count()).sum();
         let whole = if same_pods && same_nodes { changed.budgets.len() / 8 } else { changed.pods.len() };
         self.spend(on_nodes + whole)?;
-        let selection = if same_pods && same_selectors(before, changed) {
-            self.context.selection.clone()
-        } else {
-            Selection::new(changed)
-        };
+        let selection = self.context.selection.after(before, changed);
         let changed = up_to_date(before, changed, &selection);
-        let state = match known {
-            Some(state) => state.over(&changed),
-            None if same_pods && same_nodes => self.context.state.over(&changed),
-            None => state_of(&changed),
-        };
-        let context = DrainContext::new(&changed, &selection, &state, options);
+        let world = self.world(&changed, known);
+        let context = self.context_of(&world, &changed, &selection, options);
         let rules = Rules::new(&context);
         let pods: Vec<Vec<NodePod>> = nodes.iter().map(|n| rules.node_pods(n)).collect();
         let lists: Vec<(Str, &[NodePod])> = nodes.iter().cloned().zip(pods.iter().map(|p| &p[..])).collect();
@@ -111,14 +129,12 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// Whether budgets cover the same pods as before.
-fn same_selectors(before: &Snapshot, changed: &Snapshot) -> bool {
-    before.budgets.len() == changed.budgets.len()
-        && before
-            .budgets
-            .iter()
-            .zip(changed.budgets.iter())
-            .all(|(a, b)| Arc::ptr_eq(a, b) || (a.meta.path() == b.meta.path() && a.selector == b.selector))
+/// The scheduler's view of a changed cluster.
+enum World {
+    /// It has come of the view of the plan, so what was learnt there of where pods fit holds here, too.
+    Derived(State),
+    /// It was made from the snapshot.
+    Anew(State),
 }
 
 /// The disruption controller has looked at the budgets that were changed.
@@ -128,11 +144,8 @@ fn up_to_date(before: &Snapshot, changed: &Snapshot, selection: &Selection) -> S
         return new;
     }
     let budgets = Budgets::new(changed, selection);
-    for (id, budget) in (0..).zip(changed.budgets.iter()) {
-        let known = before.budgets.named(budget.meta.ns(), &budget.meta.name);
-        if known.is_some_and(|k| Arc::ptr_eq(k, budget)) {
-            continue;
-        }
+    let places = changed.budgets.places_in(&before.budgets);
+    for ((id, budget), _) in (0..).zip(changed.budgets.iter()).zip(places).filter(|(_, place)| place.is_none()) {
         let id: BudgetId = id;
         if let Some(tracker) = budgets.tracker(id).filter(|t| t.sync == Sync::Done) {
             new.budgets.put(Arc::new(synced(budget, &tracker.numbers)));

@@ -261,9 +261,8 @@ impl Play {
         let mut nominated = (**pod).clone();
         nominated.status.nominated_node = self.state.node(node).map(|n| n.name().clone());
         let nominated = Arc::new(nominated);
-        let lower =
-            self.state.nominated().iter().filter(|(n, info)| *n == node && info.pod.priority() < pod.priority());
-        let lower: Vec<Arc<Pod>> = lower.map(|(_, info)| info.pod.clone()).collect();
+        let lower = self.state.nominated_on(node).map(|info| &info.pod).filter(|p| p.priority() < pod.priority());
+        let lower: Vec<Arc<Pod>> = lower.cloned().collect();
         lower.iter().for_each(|p| self.state.denominate(p));
         self.state.nominate(&nominated, node);
         nominated
