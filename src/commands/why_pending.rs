@@ -42,6 +42,7 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::Job, "whose pods wait"),
     Need::helpful(Kind::CronJob, "whose Jobs wait"),
     Need::helpful(Kind::ReplicationController, "whose pods wait"),
+    Need::incidental(Kind::HorizontalPodAutoscaler, "whether an autoscaler scales a workload up from 0"),
     Need::helpful(Kind::ResourceQuota, "quotas that refuse pods"),
     Need::helpful(Kind::LimitRange, "limit ranges that refuse pods"),
     Need::helpful(Kind::ServiceAccount, "service accounts that do not exist"),

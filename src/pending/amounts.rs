@@ -18,12 +18,16 @@ pub fn name(what: Shortage, catalogue: &Catalogue) -> String {
     }
 }
 
+/// How the names of resources begin that are counted in bytes of huge pages.
+pub const HUGE_PAGES: &str = "hugepages-";
+
 /// An amount in the scheduler's unit, as a person writes it: `1400m`, `4Gi`, `2`. Bytes that are no round number of
 /// larger units are rounded to mebibytes.
-pub fn shown(what: Shortage, n: i64) -> String {
+pub fn shown(what: Shortage, n: i64, catalogue: &Catalogue) -> String {
     match what {
         Shortage::Cpu => Quantity::milli(n).to_string(),
         Shortage::Memory | Shortage::Ephemeral => bytes(n),
+        Shortage::Scalar(id) if catalogue.resource_name(id).starts_with(HUGE_PAGES) => bytes(n),
         Shortage::Pods | Shortage::Scalar(_) => n.to_string(),
     }
 }
@@ -137,7 +141,7 @@ mod tests {
             (Shortage::Memory, 1000, "1000"),
             (Shortage::Pods, 8, "8"),
         ] {
-            assert_eq!(shown(what, n), want);
+            assert_eq!(shown(what, n, &Catalogue::default()), want);
         }
     }
 

@@ -33,7 +33,8 @@ fn insufficient(resource: &str, pod: &Arc<Pod>, node: &NodeInfo, state: &State) 
     let found = shortages(&incoming, node, |_| false)
         .find(|s| s.what != Shortage::Pods && name(s.what, catalogue) == *resource);
     let Some(s) = found else { return String::new() };
-    format!("asks {}, {} of {} free", shown(s.what, s.asked), shown(s.what, s.free().max(0)), shown(s.what, s.capacity))
+    let shown = |n: i64| shown(s.what, n, catalogue);
+    format!("asks {}, {} of {} free", shown(s.asked), shown(s.free().max(0)), shown(s.capacity))
 }
 
 fn spread(pod: &Arc<Pod>, node: &NodeInfo, state: &State) -> String {

@@ -103,13 +103,22 @@ fn not_made(pod: &Pod, name: &str, cx: &Context<'_>) -> Finding {
     let failed = events.filter(|e| &*e.reason == "FailedResourceClaimCreation").max_by_key(|e| e.last_seen);
     let lead = format!("device claim {name} was not made from its ResourceClaimTemplate {template} yet");
     let objects = [Ref::new("resource.k8s.io/v1", "ResourceClaimTemplate", ns, template)];
+    let get = Remedy::advice(format!(
+        "create ResourceClaimTemplate {ns}/{template}, or correct the name in the pod: a template of another namespace is not \
+         used"
+    ))
+    .command(cx.kubectl.line("", &["get", "resourceclaimtemplates", "-A"]));
     let Some(event) = failed else {
         let message = format!(
-            "{lead}: the resource claim controller (of kube-controller-manager) makes it, and has reported nothing"
+            "{lead}: the resource claim controller (of kube-controller-manager) makes it, and has reported nothing (it does so \
+             where ResourceClaimTemplate {ns}/{template} does not exist)"
         );
         return Finding::new(Code::ResourceClaim, message).about(objects);
     };
-    Finding::new(Code::ResourceClaim, format!("{lead}: {}", said(event, cx))).about(objects).about(quota(event, ns))
+    let finding = Finding::new(Code::ResourceClaim, format!("{lead}: {}", said(event, cx)))
+        .about(objects)
+        .about(quota(event, ns));
+    if event.message.contains("not found") { finding.remedy(get) } else { finding }
 }
 
 fn said(event: &Arc<Event>, cx: &Context<'_>) -> String {

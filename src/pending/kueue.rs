@@ -5,8 +5,8 @@
 use super::context::Context;
 use crate::cure::Remedy;
 use crate::finding::Ref;
-use crate::lists::some;
-use crate::snapshot::age::age;
+use crate::lists::{count, some};
+use crate::snapshot::age::{age, duration_words};
 use crate::snapshot::meta::Meta;
 use crate::snapshot::object::Object;
 use crate::snapshot::pod::Pod;
@@ -14,7 +14,8 @@ use crate::snapshot::quantity::Quantity;
 use crate::snapshot::workload::Workload;
 use crate::snapshot::{Kind, Snapshot};
 use crate::wire::kueue::{
-    KueueClusterQueue, KueueFlavorQuotas, KueueResourceQuota, KueueTopologyAssignment, KueueWorkload,
+    KueueAdmissionCheckState, KueueClusterQueue, KueueFlavorQuotas, KueueResourceQuota, KueueTopologyAssignment,
+    KueueWorkload,
 };
 use crate::wire::meta::Condition;
 use crate::wire::scalar;
@@ -145,9 +146,11 @@ impl<'a> Look<'_, 'a> {
         let Some(queue) = self.meta.labels.get(QUEUE) else {
             return Held { text: "Kueue holds it; its Workload was not found".to_owned(), ..Held::default() };
         };
-        let text = if self.knows_queues() && snapshot.kueue_local_queues.named(self.meta.ns(), queue).is_none() {
-            format!("LocalQueue {queue} does not exist in namespace {}, so nothing admits it", self.meta.ns())
-        } else if snapshot.coverage.has(Kind::KueueWorkload) {
+        if self.knows_queues() && snapshot.kueue_local_queues.named(self.meta.ns(), queue).is_none() {
+            let (text, remedy) = self.no_queue(queue);
+            return Held { text, remedies: vec![remedy], ..Held::default() };
+        }
+        let text = if snapshot.coverage.has(Kind::KueueWorkload) {
             format!("no Workload was made for it in queue {queue}: {}", self.controller())
         } else {
             format!("Kueue holds it in queue {queue}; its Workload, which says why, was not found")
@@ -199,17 +202,27 @@ impl<'a> Look<'_, 'a> {
         let words = now.map(said).filter(|s| !s.is_empty()).map(|s| format!(": {s}")).unwrap_or_default();
         let since = now.and_then(|c| c.last_transition_time).and_then(crate::wire::time::Time::timestamp);
         let since = since.map(|t| format!(" for {}", age(t, snapshot.now))).unwrap_or_default();
-        held.text = format!("{name} waits{since} in queue {queue} for quota{words}");
-        let mut add = |text: String| held.text.push_str(&format!("; {text}"));
-        let Some(local) = snapshot.kueue_local_queues.named(w.meta.ns(), queue) else {
-            if self.knows_queues() {
-                add(format!("LocalQueue {queue} does not exist in namespace {}", w.meta.ns()));
-            }
+        let local = snapshot.kueue_local_queues.named(w.meta.ns(), queue);
+        if local.is_none() && self.knows_queues() {
+            let (text, remedy) = self.no_queue(queue);
+            held.text = format!("{name} waits{since}: {text}");
+            held.remedies.push(remedy);
             return;
-        };
+        }
+        // Of a queue that admits nothing more quota would not help.
+        let inadmissible = now.is_some_and(|c| c.reason == "Inadmissible");
+        let what = if inadmissible { "" } else { " for quota" };
+        held.text = format!("{name} waits{since} in queue {queue}{what}{words}");
+        if let Some(again) = requeued(w, snapshot) {
+            held.text.push_str(&again);
+        }
+        let mut add = |text: String| held.text.push_str(&format!("; {text}"));
+        let Some(local) = local else { return };
         held.objects.push(Ref::of(Kind::KueueLocalQueue, &local.meta));
+        let mut remedies = Vec::new();
         if is_stopped(&local.spec.stop_policy) {
             add(format!("LocalQueue {queue} is stopped (stopPolicy {})", local.spec.stop_policy));
+            remedies.push(self.start("localqueue", &local.meta, &local.spec.stop_policy));
         }
         let cluster_queue = &*local.spec.cluster_queue;
         let Some(cq) = snapshot.kueue_cluster_queues.named("", cluster_queue) else {
@@ -221,14 +234,59 @@ impl<'a> Look<'_, 'a> {
         held.objects.push(Ref::of(Kind::KueueClusterQueue, &cq.meta));
         if is_stopped(&cq.spec.stop_policy) {
             add(format!("ClusterQueue {cluster_queue} is stopped (stopPolicy {})", cq.spec.stop_policy));
+            remedies.push(self.start("clusterqueue", &cq.meta, &cq.spec.stop_policy));
         } else if let Some(c) = condition(&cq.status.conditions, "Active", "False") {
             add(format!("ClusterQueue {cluster_queue} is not active: {}", said(c)));
         }
         quota(w, cq).into_iter().for_each(&mut add);
         if let Some(c) = condition(&w.status.conditions, "Evicted", "True") {
-            add(format!("Kueue evicted it before: {}", said(c)));
+            // Kueue repeats the eviction's words where it waits for quota again.
+            if words.is_empty() || !words.contains(said(c)) {
+                add(format!("Kueue evicted it before: {}", said(c)));
+            }
         }
+        held.remedies.extend(remedies);
     }
+
+    /// The queue that is named does not exist in the namespace.
+    fn no_queue(&self, queue: &str) -> (String, Remedy) {
+        let ns = self.meta.ns();
+        let there = self.cx.snapshot.kueue_local_queues.in_namespace(ns).iter().map(|q| q.meta.name.to_string());
+        let there: Vec<String> = there.collect();
+        let named = match there.is_empty() {
+            true => format!("namespace {ns} has no LocalQueue"),
+            false => format!("there: {}", some(&there, 3)),
+        };
+        let text = format!(
+            "create LocalQueue {ns}/{queue}, or correct label {QUEUE} ({named}): a queue of another namespace is not used"
+        );
+        (format!("LocalQueue {queue} does not exist in namespace {ns}, so nothing admits it"), Remedy::advice(text))
+    }
+
+    /// A queue that somebody stopped admits again.
+    fn start(&self, kind: &str, meta: &Meta, policy: &str) -> Remedy {
+        let patch = |to: &str| {
+            let body = format!("{{\"spec\":{{\"stopPolicy\":\"{to}\"}}}}");
+            let resource = format!("{kind}.{GROUP}/{}", meta.name);
+            self.cx.kubectl.line(meta.ns(), &["patch", &resource, "--type=merge", "-p", &body])
+        };
+        Remedy::advice(format!("let queue {} admit again (stopPolicy None)", meta.name))
+            .command(patch("None"))
+            .undo(patch(policy))
+            .risk("whoever stopped the queue did so for a reason; all that waits in it can be admitted")
+    }
+}
+
+/// When Kueue tries again what it evicted: `; Kueue tries again in 5 min (for the 3rd time)`.
+fn requeued(w: &Queued, snapshot: &Snapshot) -> Option<String> {
+    let state = w.status.requeue_state.as_ref()?;
+    let at = state.requeue_at?.timestamp()?;
+    let tries = state
+        .count
+        .map(|n| format!(", after {}", count(usize::try_from(n).unwrap_or(0), "requeue")))
+        .unwrap_or_default();
+    let left = at.duration_since(snapshot.now).as_secs();
+    (left > 0).then(|| format!("; Kueue does not try again before {at} (in {}{tries})", duration_words(left)))
 }
 
 fn is_stopped(policy: &str) -> bool {
@@ -246,21 +304,29 @@ fn deactivated(w: &Queued) -> Option<String> {
     let evicted = condition(conditions, "Evicted", "True").filter(|c| c.reason.starts_with("Deactivated"));
     let because = target.or(evicted).map(said).filter(|s| !s.is_empty());
     let field = if inactive { " (spec.active is false)" } else { "" };
-    Some(format!("{field}{}", because.map(|b| format!(": {b}")).unwrap_or_default()))
+    let refused = w.status.admission_checks.iter().filter(|c| c.state == "Rejected").map(check);
+    let refused: Vec<String> = refused.collect();
+    let refused = match refused.is_empty() {
+        true => String::new(),
+        false => format!("; it was refused by admission check {}", some(refused, 3)),
+    };
+    Some(format!("{field}{}{refused}", because.map(|b| format!(": {b}")).unwrap_or_default()))
 }
 
 /// Quota is reserved, and an admission check holds it.
 fn checks(w: &Queued, name: &str) -> String {
     let open = w.status.admission_checks.iter().filter(|c| c.state != "Ready");
-    let words = open.map(|c| {
-        let message = if c.message.is_empty() { String::new() } else { format!(" ({})", c.message) };
-        format!("{}, which is {}{message}", c.name, c.state)
-    });
-    let words: Vec<String> = words.collect();
+    let words: Vec<String> = open.map(check).collect();
     match words.is_empty() {
         true => format!("{name} has its quota reserved and is not admitted yet"),
         false => format!("{name} has its quota reserved and waits for admission check {}", some(words, 3)),
     }
+}
+
+/// `prov, which is Pending (no room yet)`.
+fn check(c: &KueueAdmissionCheckState) -> String {
+    let message = if c.message.is_empty() { String::new() } else { format!(" ({})", c.message) };
+    format!("{}, which is {}{message}", c.name, c.state)
 }
 
 /// How many pods of a pod set have a place in the topology, and how many there are.

@@ -25,7 +25,11 @@ pub mod scheduling;
 pub mod select;
 pub mod stage;
 pub mod startup;
+pub mod storage;
 pub mod threats;
+
+#[cfg(test)]
+mod reported;
 
 pub use item::{Item, Subject};
 pub use planned::{admitted, planned, pods_wanted};

@@ -1,10 +1,10 @@
 //! What the pod itself says: its recorded condition and events, and whether they are still true.
 
-use super::facts::some;
+use super::facts::{count, some};
 use crate::finding::{Code, Finding};
-use crate::snapshot::Snapshot;
 use crate::snapshot::age::age;
 use crate::snapshot::pod::{Pod, Truth};
+use crate::snapshot::{Snapshot, Str};
 
 /// The scheduler's recorded words.
 pub fn condition(pod: &Pod) -> Option<&str> {
@@ -67,8 +67,10 @@ pub fn scheduler(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
     }
     let runs = |p: &&std::sync::Arc<Pod>| p.node.is_some() && *p.spec.scheduler_name == *name;
     if seen || snapshot.pods.iter().any(|p| runs(&p)) {
-        let message =
-            format!("it is looked after by scheduler {name}, not by kube-scheduler: what that one says counts");
+        let message = format!(
+            "it is looked after by scheduler {name}, not by kube-scheduler: what that one says counts{}",
+            gang(pod, snapshot)
+        );
         return Some(Finding::new(Code::OtherScheduler, message));
     }
     let near = snapshot.pods.iter().filter(|p| p.meta.name.contains(name)).map(|p| p.meta.path());
@@ -77,6 +79,32 @@ pub fn scheduler(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
     let message =
         format!("it asks for scheduler {name}, and nothing of that name has looked at it or at any other pod{near}");
     Some(Finding::new(Code::NoScheduler, message))
+}
+
+/// Marks by which other schedulers know the pods that they place together, on a pod as label or annotation: Volcano's
+/// (`volcano.sh/apis`, `KubeGroupNameAnnotationKey` and `VolcanoGroupNameAnnotationKey`), and coscheduling's of
+/// `sigs.k8s.io/scheduler-plugins` (`PodGroupLabel`).
+const GANG_MARKS: [&str; 3] =
+    ["scheduling.x-k8s.io/pod-group", "scheduling.volcano.sh/group-name", "scheduling.k8s.io/group-name"];
+
+fn gang_of(pod: &Pod) -> Option<(&'static str, Str)> {
+    let marked = |m: &&'static str| pod.meta.labels.get(m).or_else(|| pod.meta.annotations.get(m)).cloned();
+    GANG_MARKS.iter().find_map(|m| Some((*m, marked(m)?)))
+}
+
+/// The group of pods that is placed together, and how many of them there are.
+fn gang(pod: &Pod, snapshot: &Snapshot) -> String {
+    let Some((mark, group)) = gang_of(pod) else { return String::new() };
+    let pods = snapshot.pods.in_namespace(pod.meta.ns()).iter().filter(|p| !p.is_finished());
+    let pods: Vec<bool> =
+        pods.filter(|p| gang_of(p).is_some_and(|(_, g)| g == group)).map(|p| p.node.is_some()).collect();
+    let placed = pods.iter().filter(|p| **p).count();
+    let are = if pods.len() == 1 { "exists" } else { "exist" };
+    format!(
+        "; it belongs to group {group} ({mark}), whose pods that scheduler places together or not at all: {} {are}, {placed} of \
+         them with a node",
+        count(pods.len(), "pod")
+    )
 }
 
 #[cfg(test)]

@@ -93,6 +93,9 @@ impl Run<'_> {
                 item.findings.push(gated(pod, self.cx));
                 item.findings.extend(enqueue::findings(pod, &pre_enqueue::holds(pod, snapshot), self.cx));
             }
+            Stage::Unscheduled | Stage::Nominated if pod.is_terminating() => {
+                item.findings.push(startup::deleted(pod, "the scheduler does not look at a pod that is being deleted"));
+            }
             Stage::Unscheduled | Stage::Nominated => {
                 let holds = pre_enqueue::holds(pod, snapshot);
                 if !holds.is_empty() && is_ours(pod) {
@@ -165,7 +168,7 @@ impl Run<'_> {
             return None;
         }
         if found.missing == 0 && found.findings.is_empty() {
-            found.findings.push(controllers::summary(w, &found));
+            found.findings.push(controllers::summary(w, &found, self.cx));
         }
         let above = self.cx.snapshot.top_controller_of(&w.meta).cloned();
         // All its pods have their nodes, or wait and are told of one by one.
@@ -223,6 +226,7 @@ pub fn explained(
     let why = explain::preemption::why(&facts);
     let mut findings = explain::findings(&facts, &why);
     findings.extend(nomination::stale(&facts));
+    findings.extend(other_os(&s, state));
     findings.extend(fits_now(&s, state));
     s.why = why;
     (s, findings)
@@ -231,6 +235,27 @@ pub fn explained(
 fn fits_now(s: &Scheduling, state: &State) -> Option<Finding> {
     let on = fits(s, state)?;
     Some(Finding::new(Code::FitsNow, format!("in the present state it fits on {on}: it should get a node soon")))
+}
+
+/// Nodes that the scheduler would choose and whose kubelet rejects the pod: it looks at `spec.os`, and no filter does. Mirrors
+/// `rejectPodAdmissionBasedOnOSSelector` and `rejectPodAdmissionBasedOnOSField` of `pkg/kubelet/lifecycle/predicate.go`.
+fn other_os(s: &Scheduling, state: &State) -> Option<Finding> {
+    let wanted = s.pod.spec.os.as_deref()?;
+    let os = |id: &crate::sched::NodeId| {
+        let node = state.node(*id)?;
+        let os = node.node.meta.labels.get("kubernetes.io/os").filter(|os| &***os != wanted)?;
+        Some(format!("{} ({os})", node.name()))
+    };
+    let nodes: Vec<String> = s.fits.iter().filter_map(os).collect();
+    (!nodes.is_empty()).then(|| {
+        let message = format!(
+            "spec.os of the pod is {wanted}, which the scheduler does not look at, and the kubelet of {} would reject the pod \
+             (PodOSNotSupported)",
+            super::facts::some(&nodes)
+        );
+        let text = format!("add nodeSelector kubernetes.io/os: {wanted} to the pod: then only such nodes are chosen");
+        Finding::new(Code::KubeletReject, message).remedy(crate::cure::Remedy::advice(text))
+    })
 }
 
 /// The nodes that the pod fits on; `None` where there is none.

@@ -2,9 +2,9 @@
 
 use super::context::Context;
 use crate::cure::Remedy;
-use crate::finding::{Code, Finding, Ref};
+use crate::finding::{Code, Finding, Ref, Severity};
 use crate::snapshot::age::age;
-use crate::snapshot::pod::{ContainerState, ContainerStatus, Phase, Pod, Terminated};
+use crate::snapshot::pod::{ContainerState, ContainerStatus, Phase, Pod, Terminated, Truth};
 use crate::snapshot::pod_state::why_not_ready;
 
 /// How a pod that has started is; `None` for one that is just starting.
@@ -17,6 +17,38 @@ pub fn finding(pod: &Pod, cx: &Context<'_>) -> Option<Finding> {
         _ => return crashing(pod).map(|_| not_ready(pod, cx)),
     };
     Some(found.about([Ref::pod(pod)]))
+}
+
+/// A resize in place that the kubelet has not done. Mirrors `pkg/kubelet/allocation`: the conditions PodResizePending and
+/// PodResizeInProgress.
+pub fn resize(pod: &Pod) -> Option<Finding> {
+    let told = |kind: &str| pod.condition(kind).filter(|c| c.status == Truth::True);
+    let node = pod.node.as_deref().unwrap_or_default();
+    let (code, words, said) = if let Some(c) = told("PodResizePending") {
+        match &*c.reason {
+            "Infeasible" => (
+                Code::Insufficient,
+                format!(
+                    "the kubelet of node {node} refuses its resize for good (Infeasible): the pod runs on as it was"
+                ),
+                &c.message,
+            ),
+            _ => (
+                Code::Insufficient,
+                format!(
+                    "its resize waits for room on node {node} ({}): the kubelet tries again when pods there end, and the \
+                     scheduler counts the larger request already",
+                    if c.reason.is_empty() { "Deferred" } else { &c.reason }
+                ),
+                &c.message,
+            ),
+        }
+    } else {
+        let c = told("PodResizeInProgress").filter(|c| &*c.reason == "Error")?;
+        (Code::Running, format!("the kubelet of node {node} cannot carry out its resize (Error)"), &c.message)
+    };
+    let said = if said.is_empty() { String::new() } else { format!("; it says: {said}") };
+    Some(Finding::new(code, format!("{words}{said}")).severity(Severity::Warning).about([Ref::pod(pod)]))
 }
 
 fn on(pod: &Pod) -> String {

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::facts::some;
 use super::stage::rejected;
 use super::{claims, running};
+use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref};
 use crate::snapshot::age::age;
 use crate::snapshot::event::Event;
@@ -17,7 +18,7 @@ pub fn findings(pod: &Pod, cx: &Context<'_>) -> Vec<Finding> {
     let snapshot = cx.snapshot;
     let mut all = Vec::new();
     if pod.is_terminating() {
-        all.push(Finding::new(Code::Terminating, format!("it is being deleted{}", held(pod))));
+        all.push(deleted(pod, ""));
     }
     if rejected(pod) {
         all.push(rejection(pod, snapshot));
@@ -31,13 +32,21 @@ pub fn findings(pod: &Pod, cx: &Context<'_>) -> Vec<Finding> {
     let not_running = pod.status.containers.iter().all(|c| !matches!(c.state, ContainerState::Running(_)));
     if not_running && !pod.is_finished() {
         all.extend(claims::findings(pod, cx));
-        all.extend(volumes(pod, snapshot, &all));
-        all.extend(sandbox(pod, snapshot));
+        all.extend(volumes(pod, cx, &all));
+        all.extend(devices(pod, cx));
+        all.extend(sandbox(pod, cx));
     }
     if all.is_empty() {
         all.extend(running::finding(pod, cx));
+        all.extend(running::resize(pod));
     }
     all
+}
+
+/// A pod that is being deleted; with what follows from it.
+pub fn deleted(pod: &Pod, follows: &str) -> Finding {
+    let follows = if follows.is_empty() { String::new() } else { format!(": {follows}") };
+    Finding::new(Code::Terminating, format!("it is being deleted{}{follows}", held(pod))).about([Ref::pod(pod)])
 }
 
 fn held(pod: &Pod) -> String {
@@ -176,7 +185,8 @@ fn said(event: &Event, snapshot: &Snapshot) -> String {
     format!("{} ({}{times})", event.message, ago.unwrap_or_default())
 }
 
-fn volumes(pod: &Pod, snapshot: &Snapshot, found: &[Finding]) -> Vec<Finding> {
+fn volumes(pod: &Pod, cx: &Context<'_>, found: &[Finding]) -> Vec<Finding> {
+    let snapshot = cx.snapshot;
     let node = node_name(pod);
     let mut all = Vec::new();
     let elsewhere = attached_elsewhere(pod, snapshot);
@@ -200,8 +210,40 @@ fn volumes(pod: &Pod, snapshot: &Snapshot, found: &[Finding]) -> Vec<Finding> {
     };
     let what = if attach.is_some() || event.is_none() { "attached to" } else { "mounted on" };
     let message = format!("a volume cannot be {what} node {node}: {words}");
-    all.push(Finding::new(Code::VolumeAttach, message).about([Ref::pod(pod), Ref::node(node)]));
+    let mut finding = Finding::new(Code::VolumeAttach, message).about([Ref::pod(pod), Ref::node(node)]);
+    finding.remedies.extend(event.and_then(|e| unregistered(e, node, cx)));
+    finding.remedies.extend((!elsewhere.is_empty()).then(|| let_go(pod, cx)));
+    all.push(finding);
     all
+}
+
+/// The node's kubelet does not know the driver of the volume.
+fn unregistered(event: &Event, node: &str, cx: &Context<'_>) -> Option<Remedy> {
+    let (before, _) = event.message.split_once(" not found in the list of registered CSI drivers")?;
+    let driver = before.rsplit("driver name ").next()?;
+    let pods = csi_pods_on(driver, node, cx);
+    let text =
+        format!("bring up the node plugin of CSI driver {driver} on node {node}, which registers it there{pods}");
+    Some(Remedy::advice(text).command(cx.kubectl.line("", &["get", "csinode", node, "-o", "yaml"])))
+}
+
+fn csi_pods_on(driver: &str, node: &str, cx: &Context<'_>) -> String {
+    let word = driver.split('.').find(|p| !matches!(*p, "csi" | "com" | "io" | "org")).unwrap_or(driver);
+    component_on(word, node, cx)
+}
+
+/// The volume is attached to another node and can be attached to one only.
+fn let_go(pod: &Pod, cx: &Context<'_>) -> Remedy {
+    let owner = cx.snapshot.top_controller_of(&pod.meta);
+    let recreate = match owner.filter(|w| &*w.kind == "Deployment") {
+        Some(w) => format!(
+            "; a rollout of Deployment {} starts the new pod before the old one ends, unless its strategy is Recreate",
+            w.meta.path()
+        ),
+        None => String::new(),
+    };
+    let text = format!("end the pod that uses the volume on the other node, so that it is detached there{recreate}");
+    Remedy::advice(text).risk("the application is down until the new pod is Ready")
 }
 
 /// Volumes of the pod that only one node may have, and that are attached to another.
@@ -235,10 +277,75 @@ fn attached_elsewhere(pod: &Pod, snapshot: &Snapshot) -> Vec<String> {
     words
 }
 
-fn sandbox(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
+/// The kubelet could not have its devices made ready by their driver. Mirrors `PrepareResources` of
+/// `pkg/kubelet/cm/dra/manager.go`.
+fn devices(pod: &Pod, cx: &Context<'_>) -> Option<Finding> {
+    let event = newest(pod, cx.snapshot, &["FailedPrepareDynamicResources"])?;
+    let node = node_name(pod);
+    let message = format!("the kubelet of node {node} cannot prepare its devices: {}", said(event, cx.snapshot));
+    let finding = Finding::new(Code::ResourceClaim, message).about([Ref::pod(pod), Ref::node(node)]);
+    let driver = event.message.split_once("DRA driver ").and_then(|(_, after)| after.split_once(" is not registered"));
+    let Some((driver, _)) = driver else { return Some(finding) };
+    let plugin = component_on(driver.split('.').rev().nth(1).unwrap_or(driver), node, cx);
+    Some(finding.remedy(Remedy::advice(format!(
+        "bring up the kubelet plugin of DRA driver {driver} on node {node}, which registers it there{plugin}"
+    ))))
+}
+
+/// `; kube-system/x there does not run: …`: pods on a node whose names hold a word, and whether they run.
+fn component_on(word: &str, node: &str, cx: &Context<'_>) -> String {
+    let pods = cx.components.containing(&[word]).on(node);
+    match pods.pods.is_empty() {
+        true => format!(" (no pod of {word} is on that node)"),
+        false => format!(" ({word} on {node} {})", pods.words(cx.snapshot)),
+    }
+}
+
+fn sandbox(pod: &Pod, cx: &Context<'_>) -> Option<Finding> {
+    let snapshot = cx.snapshot;
+    let node = node_name(pod);
     let event = newest(pod, snapshot, &["FailedCreatePodSandBox", "NetworkNotReady", "FailedPodSandBoxStatus"])?;
-    let message = format!("its sandbox cannot be set up on node {}: {}", node_name(pod), said(event, snapshot));
-    Some(Finding::new(Code::Sandbox, message).about([Ref::pod(pod), Ref::node(node_name(pod))]))
+    let message = format!("its sandbox cannot be set up on node {node}: {}", said(event, snapshot));
+    let finding = Finding::new(Code::Sandbox, message).about([Ref::pod(pod), Ref::node(node)]);
+    Some(match sandbox_remedy(pod, event, cx) {
+        Some(remedy) => finding.remedy(remedy),
+        None => finding,
+    })
+}
+
+/// What the runtime's words name: a network plugin, or a handler that the node does not have.
+fn sandbox_remedy(pod: &Pod, event: &Event, cx: &Context<'_>) -> Option<Remedy> {
+    let (node, words) = (node_name(pod), &*event.message);
+    if words.contains("no runtime for ") {
+        let class = pod.spec.runtime_class.as_deref().unwrap_or_default();
+        return Some(Remedy::advice(format!(
+            "configure the handler of RuntimeClass {class} in the container runtime of node {node}, or name in the class \
+             (scheduling.nodeSelector) the nodes that have it: without that the scheduler places its pods anywhere"
+        )));
+    }
+    if words.contains("failed to assign an IP address") || words.contains("no IP addresses available") {
+        return Some(Remedy::advice(format!(
+            "free or add addresses for pods of node {node} (its subnet or address range is used up), or lower the number of pods \
+             that its kubelet accepts (maxPods)"
+        )));
+    }
+    let plugin = words.split_once("plugin type=\"").and_then(|(_, after)| after.split_once('"')).map(|(name, _)| name);
+    let network = ["cni", "network plugin", "NetworkPluginNotReady", "setup network"];
+    if plugin.is_none() && !network.iter().any(|w| words.contains(w)) {
+        return None;
+    }
+    let (named, pods) = match plugin {
+        Some(plugin) => {
+            let word = plugin.trim_end_matches("-cni").trim_start_matches("aws");
+            (format!("network plugin {plugin}"), component_on(if word.len() < 3 { plugin } else { word }, node, cx))
+        }
+        None => ("network plugin".to_owned(), String::new()),
+    };
+    let on = format!("--field-selector=spec.nodeName={node}");
+    Some(
+        Remedy::advice(format!("bring up the {named} on node {node}{pods}"))
+            .command(cx.kubectl.line("kube-system", &["get", "pods", "-o", "wide", &on])),
+    )
 }
 
 #[cfg(test)]

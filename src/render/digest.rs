@@ -8,6 +8,7 @@ use crate::lists::{count, some};
 use crate::report::Source;
 use crate::report::digest::{Group, Told};
 use crate::shell::quote;
+use std::collections::HashMap;
 
 /// An answer about many has no more lines than this, unless all rows are asked for.
 pub const SCREEN: usize = 50;
@@ -95,22 +96,33 @@ fn one<T: Told>(group: &Group<'_, T>, source: &Source, screen: &Screen, depth: D
         Depth::Few => NAMED,
         Depth::FixOnly => 0,
     };
-    let mut last = String::new();
-    for item in group.items.iter().take(named) {
+    // What has the same words is told once.
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut others: Vec<String> = Vec::new();
+    for item in &group.items {
         let cause = item.cause();
-        // Where a few stand for many, a cause is told once.
-        let is_told = depth == Depth::Few && cause == last;
-        last.clone_from(&cause);
-        let cause = if cause.is_empty() || is_told { String::new() } else { format!(": {cause}") };
-        out.push_str(&format!("  {}\n", wrap(&safe(&format!("{}{cause}", item.path())), width, 4)));
+        let at = known.get(&cause).copied().filter(|_| !cause.is_empty());
+        let room = told.len() < named;
+        match at.and_then(|at| told.get_mut(at)) {
+            Some((_, names)) => names.push(item.path()),
+            None if room => {
+                known.insert(cause.clone(), told.len());
+                told.push((cause, vec![item.path()]));
+            }
+            None => others.push(item.path()),
+        }
     }
-    let more = group.items.len().saturating_sub(named);
+    for (cause, names) in &told {
+        let cause = if cause.is_empty() { String::new() } else { format!(": {cause}") };
+        out.push_str(&format!("  {}\n", wrap(&safe(&format!("{}{cause}", some(names, 3))), width, 4)));
+    }
+    let more = others.len();
     if depth == Depth::FixOnly {
         let names: Vec<String> = group.items.iter().map(|i| i.path()).collect();
         out.push_str(&format!("  {}\n", wrap(&safe(&some(names, 4)), width, 4)));
     } else if more > 0 {
-        let names: Vec<String> = group.items.iter().skip(named).map(|i| i.path()).collect();
-        out.push_str(&format!("  {}\n", wrap(&safe(&format!("and {more} more: {}", some(names, 2))), width, 4)));
+        out.push_str(&format!("  {}\n", wrap(&safe(&format!("and {more} more: {}", some(others, 2))), width, 4)));
     }
     let (item, remedy) = match group.fix() {
         Some((item, remedy)) => (Some(item), Some(remedy)),

@@ -17,7 +17,7 @@ use crate::report::pending::{PendingItem, PendingReport, PendingRow};
 use crate::sched::preemption::PreemptionOutcome;
 use crate::sched::{ASSUMED, NodeId, Reason, State, Status};
 use crate::snapshot::age::{age, duration_words};
-use crate::snapshot::pod::Pod;
+use crate::snapshot::pod::{Phase, Pod};
 use std::sync::Arc;
 
 /// What is shown.
@@ -251,14 +251,29 @@ fn first_line(item: &Item, says: &PendingItem, state: &State) -> String {
             let named = format!("{} {path}", w.kind);
             if cause.starts_with(&named) { format!("{cause}.") } else { format!("{named}: {cause}.") }
         }
+        (Subject::Workload(w), ..) if &*w.kind == "CronJob" => {
+            let lacks = format!("a Job of {} was not made", count(item.missing, "pod"));
+            format!("CronJob {path}: {lacks}: {cause}.")
+        }
         (Subject::Workload(w), ..) => format!("{} {path} lacks {}: {cause}.", w.kind, count(item.missing, "pod")),
         (Subject::Pod(pod), Stage::Bound, _) if pod.is_finished() => format!("{path}: {cause}."),
-        (_, Stage::Bound, _) => match (&says.state, says.leading()) {
+        (Subject::Pod(pod), Stage::Bound, _) => match (&says.state, says.leading()) {
+            (Some(_), Some(_)) if pod.status.phase == Phase::Running => {
+                let state = says.state.as_ref().map_or("", |s| s.text.trim_end_matches('.'));
+                if cause.starts_with("the pod is not Pending") {
+                    format!("{path}: {cause}.")
+                } else {
+                    format!("{path} {state}; {cause}.")
+                }
+            }
             (Some(_), Some(_)) => format!("{path} has its node and has not started{since}: {cause}."),
             (Some(state), None) => format!("{path} {}.", state.text),
             (None, _) => format!("{path}: {cause}."),
         },
         (_, Stage::Gated, _) | (_, _, None) => format!("{pending}: {cause}."),
+        (_, _, Some(s)) if !s.fits.is_empty() && says.leading().is_some_and(|f| f.code == Code::KubeletReject) => {
+            format!("{pending}: {cause}.")
+        }
         (_, _, Some(s)) if !s.fits.is_empty() => {
             let nodes = some(s.fits.iter().map(|id| name(*id)));
             let again = if says.scheduler.as_ref().is_some_and(|s| s.reported.is_some()) { " again" } else { "" };

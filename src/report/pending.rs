@@ -354,7 +354,8 @@ impl PendingItem {
                 (Severity::Warning, _) => 1,
                 (Severity::Info, _) => 3,
             };
-            (severity, std::cmp::Reverse(self.nodes_of(f.code)))
+            // That the pod is not queued follows from what is missing, which is the cause.
+            (severity, f.code == Code::NotEnqueued, std::cmp::Reverse(self.nodes_of(f.code)))
         };
         self.findings.iter().min_by_key(rank)
     }

@@ -83,6 +83,8 @@ pub const KEPT_ANNOTATIONS: &[&str] = &[
     "secret.reloader.stakater.com/",
     "secretproviderclass.reloader.stakater.com/",
     "scheduler.alpha.kubernetes.io/",
+    "scheduling.k8s.io/group-name",
+    "scheduling.volcano.sh/group-name",
     "storageclass.kubernetes.io/is-default-class",
     "volume.beta.kubernetes.io/storage-class",
     "volume.kubernetes.io/selected-node",

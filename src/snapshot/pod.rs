@@ -73,6 +73,8 @@ pub struct PodSpec {
     pub scheduling_gates: Box<[Str]>,
     /// The RuntimeClass it names.
     pub runtime_class: Option<Str>,
+    /// `os.name`: `linux` or `windows`. The scheduler does not look at it; the kubelet does.
+    pub os: Option<Str>,
     /// What the runtime class adds to its requests.
     pub overhead: Amounts,
     /// The PodGroup of `scheduling.k8s.io` that it is scheduled with.

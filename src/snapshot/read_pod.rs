@@ -103,6 +103,7 @@ fn pod_spec(w: wire::PodSpec, i: &mut Interner) -> PodSpec {
         scheduling_gates: w.scheduling_gates.iter().map(|g| i.str(&g.name)).collect(),
         runtime_class: w.runtime_class_name.as_deref().map(|n| i.str(n)),
         overhead: Amounts::read(&w.overhead, i),
+        os: w.os.and_then(|os| i.opt(&os.name)),
         pod_group: w.scheduling_group.and_then(|g| g.pod_group_name).map(|n| i.str(&n)),
         resources: w.resources.as_ref().map(|r| resources(r, i)),
         topology_spread: w.topology_spread_constraints.iter().map(|c| topology_spread(c, i)).collect(),

@@ -4,6 +4,7 @@ use super::macros::json;
 use super::meta::{Condition, ObjectMeta};
 use super::pod::PodTemplateSpec;
 use super::scalar::Quantity;
+use super::time::Time;
 use std::collections::BTreeMap;
 
 json! {
@@ -34,6 +35,13 @@ json! {
         admission: Option<KueueAdmission>,
         admission_checks: Vec<KueueAdmissionCheckState>,
         resource_requests: Vec<KueuePodSetRequest>,
+        requeue_state: Option<KueueRequeueState>,
+    }
+
+    /// `kueue.x-k8s.io/v1beta1.RequeueState`.
+    KueueRequeueState {
+        count: Option<i64>,
+        requeue_at: Option<Time>,
     }
 
     /// `kueue.x-k8s.io/v1beta1.Admission`.

@@ -54,10 +54,16 @@ wire! {
         preemption_policy: opt_str = 31,
         overhead: map_of(Quantity) = 32,
         topology_spread_constraints: list(TopologySpreadConstraint) = 33,
+        os: msg(PodOs) = 36,
         scheduling_gates: list(PodSchedulingGate) = 38,
         resource_claims: list(PodResourceClaim) = 39,
         resources: msg(ResourceRequirements) = 40,
         scheduling_group: msg(PodSchedulingGroup) = 43,
+    }
+
+    /// `core.PodOS`.
+    PodOs {
+        name: str = 1,
     }
 
     /// `core.Container`.

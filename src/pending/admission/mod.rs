@@ -3,6 +3,7 @@
 
 pub mod limit_range;
 mod pod_security;
+mod remedies;
 mod said;
 pub(super) mod webhook;
 
@@ -34,14 +35,33 @@ pub fn refused(workload: &Arc<Workload>, pod: Option<&Pod>, cx: &Context<'_>) ->
         Some(pod) => refusals(pod, cx.snapshot),
         None => namespace(workload.meta.ns(), cx.snapshot).into_iter().collect(),
     };
-    let Some(said) = said::recorded(workload, cx.snapshot) else { return computed };
+    let advise = |mut all: Vec<Finding>| {
+        for f in all.iter_mut().filter(|f| f.remedies.is_empty()) {
+            f.remedies = remedies::of(f, workload, pod, cx);
+        }
+        all
+    };
+    let Some(said) = said::recorded(workload, cx.snapshot) else { return advise(computed) };
     let ago = said.when.map(|t| format!(" {} ago", age(t, cx.snapshot.now))).unwrap_or_default();
     // What is computed names amounts; what is recorded is added to it, or stands alone.
     match computed.iter_mut().find(|f| f.code == said.code) {
         Some(same) => same.message = format!("{}; the API server said{ago}: {}", same.message, said.words),
         None => computed.insert(0, finding(&said, &ago, workload, cx)),
     }
-    computed
+    advise(computed)
+}
+
+/// What a recorded refusal is of: `jobs.batch "x" is forbidden: …` is of a Job, not of a pod.
+fn refused_things(words: &str) -> &'static str {
+    if words.starts_with("jobs.batch ") {
+        "its Jobs"
+    } else if words.starts_with("persistentvolumeclaims ") {
+        "the claims of its pods"
+    } else if words.starts_with("replicasets.apps ") {
+        "its ReplicaSets"
+    } else {
+        "its pods"
+    }
 }
 
 /// What a recorded refusal means, with the objects and the cure that its words name.
@@ -59,14 +79,17 @@ fn finding(said: &said::Said, ago: &str, workload: &Arc<Workload>, cx: &Context<
         }
         Code::Quota => {
             let named = said::quota_named(words, workload.meta.ns());
-            new(format!("its pods are refused by quota{ago}: {words}")).about(named)
+            new(format!("{} are refused by quota{ago}: {words}", refused_things(words))).about(named)
         }
         Code::NamespaceTerminating => {
             new(format!("no pods can be made in namespace {}{ago}: {words}", workload.meta.ns()))
         }
-        Code::InvalidPod => new(format!("the pod that its template makes is not valid{ago}: {words}")),
+        Code::InvalidPod => {
+            let when = if ago.is_empty() { String::new() } else { format!("; the API server said{ago}") };
+            new(format!("the pod that its template makes is not valid{when}: {words}"))
+        }
         Code::CreateFailed => new(format!("its pods could not be created{ago}: {words}")),
-        _ => new(format!("its pods are refused by admission plugin {}{ago}: {words}", said.plugin)),
+        _ => new(format!("{} are refused by admission plugin {}{ago}: {words}", refused_things(words), said.plugin)),
     }
 }
 

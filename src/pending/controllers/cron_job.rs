@@ -78,7 +78,15 @@ pub(super) fn sync(c: &Controller<'_>, spec: &CronJobSpec, status: &CronJobStatu
     if found.findings.is_empty() {
         let forbids = spec.concurrency_policy == "Forbid" && !running.is_empty();
         let wait = if forbids { "; the next one waits until none is active (concurrencyPolicy Forbid)" } else { "" };
-        let message = format!("{} (schedule {:?}) {last}; {active}{wait}", c.name(), spec.schedule);
+        // The documentation of CronJobs warns of less than ten seconds: the controller can come too late for each time.
+        let deadline = match spec.starting_deadline_seconds {
+            Some(n @ 0..10) => format!(
+                "; startingDeadlineSeconds {n} skips each Job that is not made within {n} s of its time: fewer than 10 s can \
+                 skip every Job"
+            ),
+            _ => String::new(),
+        };
+        let message = format!("{} (schedule {:?}) {last}; {active}{wait}{deadline}", c.name(), spec.schedule);
         found.findings.push(c.finding(Code::Running, message));
     }
     found

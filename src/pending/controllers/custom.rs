@@ -3,7 +3,7 @@
 use super::controller::{Controller, WorkloadStatus, is_are};
 use crate::finding::Code;
 use crate::lists::some;
-use crate::snapshot::workload::Workload;
+use crate::snapshot::workload::{Detail, Workload};
 use std::sync::Arc;
 
 pub(super) fn sync(c: &Controller<'_>, sync_of: &dyn Fn(&Arc<Workload>) -> WorkloadStatus) -> WorkloadStatus {
@@ -30,8 +30,14 @@ pub(super) fn sync(c: &Controller<'_>, sync_of: &dyn Fn(&Arc<Workload>) -> Workl
         }
     } else {
         let names = some(made.iter().map(|w| format!("{} {}", w.kind, w.meta.name)), 3);
+        let suspended = made.iter().filter(|w| matches!(&w.detail, Detail::Job(d) if d.0.suspend)).count();
+        let suspended = match suspended {
+            0 => String::new(),
+            n if n == made.len() => "; all of its Jobs are suspended".to_owned(),
+            n => format!("; {} suspended", is_are(n)),
+        };
         let message = format!(
-            "{} makes its pods through {names}: {} there, {} Ready",
+            "{} makes its pods through {names}: {} there, {} Ready{suspended}",
             c.name(),
             is_are(found.current),
             is_are(found.ready)

@@ -12,7 +12,9 @@ mod replicas;
 mod stateful_set;
 
 use super::context::Context;
+use crate::cure::scale_target;
 use crate::finding::{Code, Finding, Ref};
+use crate::snapshot::HorizontalPodAutoscaler;
 use crate::snapshot::workload::{Detail, Workload};
 use controller::{Controller, WorkloadStatus, is_are, pods_in_words};
 use std::sync::Arc;
@@ -47,18 +49,41 @@ fn at_depth(workload: &Arc<Workload>, cx: &Context<'_>, depth: usize) -> Workloa
 }
 
 /// A workload that lacks nothing, in a sentence: asked for by name, each is told of.
-pub fn summary(workload: &Arc<Workload>, found: &WorkloadStatus) -> Finding {
+pub fn summary(workload: &Arc<Workload>, found: &WorkloadStatus, cx: &Context<'_>) -> Finding {
     let name = format!("{} {}", workload.kind, workload.meta.path());
     let of = |code, message: String| Finding::new(code, message).about([Ref::workload(workload)]);
     let there = format!("{} there, {} Ready", is_are(found.current), found.ready);
     match found.desired {
-        Some(0) if found.current == 0 => of(Code::ScaledDown, format!("{name} wants no pods: spec.replicas is 0")),
+        Some(0) if found.current == 0 => {
+            let asleep = asleep(workload, cx).map(|a| format!("; {a}")).unwrap_or_default();
+            of(Code::ScaledDown, format!("{name} wants no pods: spec.replicas is 0{asleep}"))
+        }
         Some(wanted) if wanted < found.current => {
             of(Code::ScaledDown, format!("{name} wants {}: {there}; the surplus is removed", pods_in_words(wanted)))
         }
         Some(wanted) => of(Code::Running, format!("{name} wants {}: {there}", pods_in_words(wanted))),
         None => of(Code::Running, format!("{name}: {there}; how many pods it wants is not known (it has no scale)")),
     }
+}
+
+/// What an autoscaler does with a workload of 0 replicas: KEDA scales it up from there, a HorizontalPodAutoscaler alone does
+/// not. Mirrors `reconcileAutoscaler` of `pkg/controller/podautoscaler`: autoscaling is disabled at 0 unless `minReplicas`
+/// is 0.
+fn asleep(workload: &Arc<Workload>, cx: &Context<'_>) -> Option<String> {
+    let scales = |a: &&Arc<HorizontalPodAutoscaler>| {
+        scale_target(cx.snapshot, a).is_some_and(|t| t.kind == workload.kind && t.meta.path() == workload.meta.path())
+    };
+    let autoscaler = cx.snapshot.horizontal_pod_autoscalers.iter().find(scales)?;
+    let name = &autoscaler.meta.name;
+    let keda = autoscaler.meta.controller.as_ref().filter(|o| &*o.kind == "ScaledObject");
+    Some(match (keda, autoscaler.spec.as_ref().and_then(|s| s.min_replicas)) {
+        (Some(o), _) => format!("KEDA scales it up when a trigger of ScaledObject {} becomes active", o.name),
+        (None, Some(0)) => format!("HorizontalPodAutoscaler {name} (minReplicas 0) scales it up by its metrics"),
+        (None, _) => format!(
+            "HorizontalPodAutoscaler {name} does not scale it up from 0 (ScalingDisabled): somebody has to set the replicas \
+             to 1 or more first"
+        ),
+    })
 }
 
 #[cfg(test)]

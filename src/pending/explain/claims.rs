@@ -3,6 +3,7 @@
 use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref};
 use crate::pending::facts::Facts;
+use crate::pending::storage;
 use crate::sched::Plugin;
 use crate::sched::filters::claims::{self, Claims};
 use crate::sched::filters::volume_binding::NO_PROVISIONER;
@@ -51,12 +52,18 @@ fn volumes(f: &Facts<'_>, words: &str) -> Vec<Finding> {
     let ns = f.pod().meta.ns();
     for r in &claims.missing {
         let message = if r.ephemeral {
-            format!("claim {} is made for this pod from its template, and is not there yet", r.name)
+            format!(
+                "claim {} is made for this pod by the ephemeral volume controller (of kube-controller-manager), which has not \
+                 made it yet",
+                r.name
+            )
         } else {
             format!("claim {} does not exist in namespace {ns}", r.name)
         };
         let object = Ref::new("v1", "PersistentVolumeClaim", ns, &r.name);
-        all.push(Finding::new(Code::VolumeMissing, message).about([object]));
+        let mut finding = Finding::new(Code::VolumeMissing, message).about([object]);
+        finding.remedies.extend((!r.ephemeral).then(|| storage::claim_missing(ns, &r.name, f.cx)));
+        all.push(finding);
     }
     let present = claims.bound.iter().chain(&claims.delayed).chain(&claims.immediate);
     for claim in present {
@@ -64,10 +71,12 @@ fn volumes(f: &Facts<'_>, words: &str) -> Vec<Finding> {
         let name = &claim.meta.name;
         if claims::phase(claim) == "Lost" {
             let message = format!("claim {name} has lost its volume {}", claims::volume_name(claim));
-            all.push(Finding::new(Code::VolumeMissing, message).about(about()));
+            all.push(Finding::new(Code::VolumeMissing, message).about(about()).remedy(storage::make_anew(claim)));
         } else if claim.meta.is_terminating() {
             let message = format!("claim {name} is being deleted{}", held_by(f, claim));
-            all.push(Finding::new(Code::VolumeDeleted, message).about(about()));
+            all.push(
+                Finding::new(Code::VolumeDeleted, message).about(about()).remedy(storage::wait_and_make_anew(claim)),
+            );
         }
     }
     for claim in claims.immediate.iter().filter(|c| claims::phase(c) != "Lost" && !c.meta.is_terminating()) {
@@ -107,7 +116,15 @@ fn unbound(f: &Facts<'_>, claim: &Arc<PersistentVolumeClaim>) -> Vec<Finding> {
             ),
             class => format!("claim {name} is unbound: its class {class} does not exist"),
         };
-        return vec![unbound(message)];
+        if f.snapshot().coverage.hides(Kind::StorageClass) {
+            return vec![unbound(message)];
+        }
+        let mut finding = unbound(message);
+        finding.remedies = match class_name {
+            "" => storage::no_default_class(claim, f.cx),
+            _ => vec![storage::class_missing(claim, f.cx)],
+        };
+        return vec![finding];
     };
     if class.provisioner == NO_PROVISIONER {
         let elsewhere = f.snapshot().persistent_volumes.iter().filter(|v| {
@@ -119,9 +136,11 @@ fn unbound(f: &Facts<'_>, claim: &Arc<PersistentVolumeClaim>) -> Vec<Finding> {
             false => format!(" (free volumes of other classes: {})", others.join(", ")),
         };
         let message = format!(
-            "claim {name} is unbound: class {class_name} makes no volumes, and none of that class is free{others}"
+            "claim {name} is unbound: class {class_name} makes no volumes, and {}{others}",
+            storage::none_fits(claim, f.cx)
         );
         let mut finding = unbound(message);
+        finding.remedies.extend(storage::released(claim, f.cx));
         let text = format!("make a PersistentVolume of class {class_name} that fits claim {name}");
         finding.remedies.push(Remedy::advice(text));
         return vec![finding];

@@ -1,5 +1,6 @@
 //! What the scheduler's refusals mean for one pod, in amounts and names, with what can be done.
 
+mod absent;
 pub mod claims;
 pub mod devices;
 pub mod neighbours;

@@ -74,7 +74,7 @@ fn near(f: &Facts<'_>) -> Option<Finding> {
             n => format!("; {} without the label {}", count(n, "node"), term.topology_key),
         };
         if matching.is_empty() {
-            parts.push(format!("it must be beside {what}, and no such pod has a node{lacking}"));
+            parts.push(format!("it must be beside {what}, and {}{lacking}", nowhere(term, f)));
             continue;
         }
         let mut places: Vec<String> = matching
@@ -90,6 +90,26 @@ fn near(f: &Facts<'_>) -> Option<Finding> {
         format!("{} elsewhere: {}", if nodes.len() == 1 { "1 node is" } else { "nodes are" }, parts.join("; "));
     let message = if nodes.len() == 1 { message } else { format!("{} {message}", nodes.len()) };
     Some(Finding::new(Code::PodAffinity, message).about(objects))
+}
+
+/// Why a term matches no pod with a node: there is none at all, none with a node yet, or only in other namespaces.
+fn nowhere(term: &Term, f: &Facts<'_>) -> String {
+    let names = |pods: Vec<&Arc<Pod>>| some(pods.iter().map(|p| p.meta.path()));
+    let alive = || f.snapshot().pods.iter().filter(|p| !p.is_finished() && !Arc::ptr_eq(p, f.pod()));
+    let waiting: Vec<&Arc<Pod>> =
+        alive().filter(|p| p.node.is_none() && term.matches(&Class::of(p), f.snapshot())).collect();
+    if !waiting.is_empty() {
+        return format!("no such pod has a node yet ({} has none)", names(waiting));
+    }
+    let elsewhere: Vec<&Arc<Pod>> = alive().filter(|p| term.selector.matches(&p.meta.labels)).collect();
+    match elsewhere.is_empty() {
+        true => "no such pod exists".to_owned(),
+        false => format!(
+            "no such pod exists in the namespaces that the term names ({} has these labels: the term needs namespaces or \
+             namespaceSelector to see it)",
+            names(elsewhere)
+        ),
+    }
 }
 
 fn apart(f: &Facts<'_>) -> Option<Finding> {

@@ -9,7 +9,7 @@ use crate::sched::node::{CORDON_TAINT, NodeInfo};
 use crate::sched::{Plugin, Reason};
 use crate::snapshot::age::age;
 use crate::snapshot::node::Taint;
-use crate::snapshot::pod::{Pod, Toleration};
+use crate::snapshot::pod::{Pod, Toleration, Truth};
 use crate::snapshot::selector::{NodeSelector, NodeTerm};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -110,25 +110,65 @@ fn tainted(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>], passes: bool)
         let state = if taint.key.ends_with("not-ready") { "not Ready (not-ready)" } else { "unreachable" };
         let heard = nodes.first().and_then(|n| n.node.heartbeat);
         let heard = heard.map(|t| format!("; last heard of {} ago", age(t, now))).unwrap_or_default();
-        let message = format!("{} {} {state}{since}: {names}{heard}", count(n, "node"), verb(n, "is", "are"));
-        Finding::new(Code::NodeNotReady, message)
+        let ready = nodes.first().and_then(|n| n.node.condition("Ready"));
+        let ready = ready.filter(|c| c.status == Truth::False && !c.message.is_empty());
+        let said =
+            ready.map(|c| format!("; its kubelet says: {}", c.message.trim_end_matches('.'))).unwrap_or_default();
+        let message = format!("{} {} {state}{since}: {names}{heard}{said}", count(n, "node"), verb(n, "is", "are"));
+        let finding = Finding::new(Code::NodeNotReady, message);
+        match ready.and_then(|c| network(f, &c.message, nodes)) {
+            Some(remedy) => finding.remedy(remedy),
+            None => finding,
+        }
     } else {
         let what = meaning(&taint.key).map(|m| format!(", {m}")).unwrap_or_default();
         let message = format!(
-            "{} {} the taint {taint}, which the pod does not tolerate: {names}{what}",
+            "{} {} the taint {taint}, which the pod does not tolerate: {names}{what}{}",
             count(n, "node"),
             verb(n, "has", "have"),
+            near_miss(f.pod(), taint)
         );
         Finding::new(Code::Taint, message)
     }
     .about(refs(nodes));
     // Kubernetes' own taints go when their cause goes; the control plane's are there on purpose.
     let own = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/"];
-    if !passes && !own.iter().any(|prefix| taint.key.starts_with(prefix)) {
+    // Where every node runs the control plane there is no worker to wait for.
+    let of_control_plane = |n: &Arc<NodeInfo>| n.node.taints.iter().any(|t| CONTROL_PLANE.contains(&&*t.key));
+    let no_worker = CONTROL_PLANE.contains(&&*taint.key) && f.state.nodes().iter().all(of_control_plane);
+    if !passes && (no_worker || !own.iter().any(|prefix| taint.key.starts_with(prefix))) {
         finding.remedies.extend(tolerate(f, taint));
         finding.remedies.extend(untaint(f, taint, nodes));
     }
     finding
+}
+
+/// The kubelet waits for a network plugin: its configuration is written by an agent's pod on the node.
+fn network(f: &Facts<'_>, said: &str, nodes: &[&Arc<NodeInfo>]) -> Option<Remedy> {
+    let node = nodes.first()?.name();
+    if !["NetworkPluginNotReady", "cni plugin", "network plugin"].iter().any(|w| said.contains(w)) {
+        return None;
+    }
+    let on = format!("--field-selector=spec.nodeName={node}");
+    let text =
+        format!("bring up the agent of the network plugin on node {node}: it writes the plugin's configuration there");
+    Some(Remedy::advice(text).command(f.kubectl.line("kube-system", &["get", "pods", "-o", "wide", &on])))
+}
+
+/// A toleration that names the taint's key and does not bear the taint: what in it differs.
+fn near_miss(pod: &Pod, taint: &Taint) -> String {
+    let Some(t) = pod.spec.tolerations.iter().find(|t| t.key == taint.key) else { return String::new() };
+    let differs = match &*t.operator {
+        "Exists" | "Equal" | "" if !t.effect.is_empty() && t.effect != taint.effect => {
+            format!("is for effect {}", t.effect)
+        }
+        "Equal" | "" if t.value.is_empty() => "has no value, and no operator Exists".to_owned(),
+        "Equal" | "" => format!("is for value {}", t.value),
+        operator => {
+            format!("has operator {operator}, which kube-scheduler compares only with a feature that is off by default")
+        }
+    };
+    format!("; its toleration of that key {differs}")
 }
 
 /// What Kubernetes' own taints mean.

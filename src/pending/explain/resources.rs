@@ -1,9 +1,9 @@
 //! Room: what is short, on how many nodes, and which node is nearest.
 
-use super::template;
+use super::{absent, template};
 use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref};
-use crate::pending::amounts::{decided_by, is_device, name, shown, taken};
+use crate::pending::amounts::{self, decided_by, is_device, name, taken};
 use crate::pending::facts::{Facts, count, some_nodes};
 use crate::sched::Reason;
 use crate::sched::filters::node_resources_fit::{Short, Shortage, shortages};
@@ -36,6 +36,11 @@ pub fn short_of<'a>(f: &'a Facts<'_>, node: &'a NodeInfo) -> impl Iterator<Item 
             && crate::sched::filters::dynamic_resources::extended::class_of(f.snapshot(), &name).is_some()
     };
     shortages(&f.incoming, node, offered)
+}
+
+/// An amount as a person writes it.
+fn shown(f: &Facts<'_>, what: Shortage, n: i64) -> String {
+    amounts::shown(what, n, f.state.catalogue())
 }
 
 /// A node with its shortage of one resource.
@@ -77,31 +82,37 @@ fn one(f: &Facts<'_>, what: Shortage, nodes: &[&Arc<NodeInfo>]) -> Option<Findin
         ),
         _ => {
             let decided = decided_by(f.pod(), &resource).map(|d| format!(" ({d})")).unwrap_or_default();
-            let asked = shown(what, nearest.short.asked);
+            let asked = shown(f, what, nearest.short.asked);
             let have = if short.len() == 1 { "has" } else { "have" };
-            format!("it asks {asked} {resource}{decided}, and {on} {have} too little: {}", nearest_words(nearest, what))
+            format!(
+                "it asks {asked} {resource}{decided}, and {on} {have} too little: {}",
+                nearest_words(f, nearest, what)
+            )
         }
     };
-    let spread_out = fragmentation(&short, what, &resource).unwrap_or_default();
+    let spread_out = fragmentation(f, &short, what, &resource).unwrap_or_default();
     let holders = holders(nearest.node, what);
-    let held = held_words(&holders, what, nearest);
-    let resizing = resizing(&short, what, &holders);
+    let held = held_words(f, &holders, what, nearest);
+    let resizing = resizing(f, &short, what, &holders);
     let objects = [Ref::node(nearest.node.name())].into_iter().chain(holders.iter().map(|p| Ref::pod(&p.pod)));
-    let mut finding = Finding::new(code, format!("{message}{held}{resizing}{spread_out}")).about(objects);
+    let absent = absent::of(f, &resource, what);
+    let why = absent.as_ref().map(|a| &*a.words).unwrap_or_default();
+    let mut finding = Finding::new(code, format!("{message}{why}{held}{resizing}{spread_out}")).about(objects);
     finding.remedies = remedies(f, &short, what, &resource);
+    finding.remedies.extend(absent.map(|a| a.remedy));
     Some(finding)
 }
 
-fn nearest_words(near: &Near<'_>, what: Shortage) -> String {
+fn nearest_words(f: &Facts<'_>, near: &Near<'_>, what: Shortage) -> String {
     let s = &near.short;
-    let (free, capacity) = (shown(what, s.free().max(0)), shown(what, s.capacity));
+    let (free, capacity) = (shown(f, what, s.free().max(0)), shown(f, what, s.capacity));
     let node = near.node.name();
     if s.capacity == 0 {
         format!("{node} has none")
     } else if s.never() {
-        format!("{node}, the nearest, has {capacity} in all, {} less than asked", shown(what, s.asked - s.capacity))
+        format!("{node}, the nearest, has {capacity} in all, {} less than asked", shown(f, what, s.asked - s.capacity))
     } else {
-        let gap = shown(what, s.asked - s.free());
+        let gap = shown(f, what, s.asked - s.free());
         format!("on {node}, the nearest, {free} of {capacity} are free, {gap} short")
     }
 }
@@ -113,7 +124,7 @@ fn holders(node: &NodeInfo, what: Shortage) -> Vec<Arc<PodInfo>> {
     pods.into_iter().take(3).cloned().collect()
 }
 
-fn held_words(holders: &[Arc<PodInfo>], what: Shortage, near: &Near<'_>) -> String {
+fn held_words(f: &Facts<'_>, holders: &[Arc<PodInfo>], what: Shortage, near: &Near<'_>) -> String {
     if holders.is_empty() || near.short.capacity == 0 {
         return String::new();
     }
@@ -127,7 +138,7 @@ fn held_words(holders: &[Arc<PodInfo>], what: Shortage, near: &Near<'_>) -> Stri
         };
         match what {
             Shortage::Pods => p.pod.meta.path(),
-            _ => format!("{} ({}{state})", p.pod.meta.path(), shown(what, taken(what, p))),
+            _ => format!("{} ({}{state})", p.pod.meta.path(), shown(f, what, taken(what, p))),
         }
     };
     let names: Vec<String> = holders.iter().map(each).collect();
@@ -136,7 +147,7 @@ fn held_words(holders: &[Arc<PodInfo>], what: Shortage, near: &Near<'_>) -> Stri
 }
 
 /// Pods on the other short nodes that count with a raised request although their resize is deferred.
-fn resizing(short: &[Near<'_>], what: Shortage, named: &[Arc<PodInfo>]) -> String {
+fn resizing(f: &Facts<'_>, short: &[Near<'_>], what: Shortage, named: &[Arc<PodInfo>]) -> String {
     let pods = short.iter().flat_map(|n| n.node.pods.iter().map(move |s| (n.node, s)));
     let deferred = pods
         .filter(|(_, s)| s.resize_deferred && taken(what, &s.info) > 0)
@@ -144,13 +155,13 @@ fn resizing(short: &[Near<'_>], what: Shortage, named: &[Arc<PodInfo>]) -> Strin
         .filter(|(_, p)| !named.iter().any(|n| Arc::ptr_eq(n, p)));
     let words: Vec<String> = deferred
         .take(3)
-        .map(|(node, p)| format!("{} on {} ({})", p.pod.meta.path(), node.name(), shown(what, taken(what, p))))
+        .map(|(node, p)| format!("{} on {} ({})", p.pod.meta.path(), node.name(), shown(f, what, taken(what, p))))
         .collect();
     if words.is_empty() { String::new() } else { format!("; a deferred resize counts in full: {}", words.join(", ")) }
 }
 
 /// Free in total on the nodes that are short, where that would be enough if it were on one node.
-fn fragmentation(short: &[Near<'_>], what: Shortage, resource: &str) -> Option<String> {
+fn fragmentation(f: &Facts<'_>, short: &[Near<'_>], what: Shortage, resource: &str) -> Option<String> {
     let free = |n: &Near<'_>| n.short.free().max(0);
     let total: i64 = short.iter().map(free).sum();
     let most = short.iter().max_by_key(|n| free(n))?;
@@ -158,8 +169,8 @@ fn fragmentation(short: &[Near<'_>], what: Shortage, resource: &str) -> Option<S
     enough.then(|| {
         format!(
             "; {} {resource} are free in total, but at most {} on one of them ({})",
-            shown(what, total),
-            shown(what, free(most)),
+            shown(f, what, total),
+            shown(f, what, free(most)),
             most.node.name()
         )
     })
@@ -196,7 +207,7 @@ fn ask_less(f: &Facts<'_>, near: &Near<'_>, what: Shortage, resource: &str) -> O
         }
     });
     let node = f.taken_by(f.state, &lower)?;
-    let (from, to) = (shown(what, near.short.asked), shown(what, free));
+    let (from, to) = (shown(f, what, near.short.asked), shown(f, what, free));
     let text = format!("lower the {resource} request of container {} from {from} to {to}", container.name);
     let request = format!("--requests={resource}={to}");
     let args = ["-c", &*container.name, &*request];
@@ -238,7 +249,7 @@ fn make_room(f: &Facts<'_>, near: &Near<'_>, what: Shortage) -> Option<Remedy> {
     }
     let node = f.taken_by(&state, f.pod())?;
     let names: Vec<String> =
-        chosen.iter().map(|p| format!("{} ({})", p.pod.meta.path(), shown(what, taken(what, p)))).collect();
+        chosen.iter().map(|p| format!("{} ({})", p.pod.meta.path(), shown(f, what, taken(what, p)))).collect();
     let advice = Remedy::advice(format!("move or stop {}: then {node} takes it", names.join(" and ")));
     advice.risk("these pods are disturbed, and need room elsewhere").tried(|| true)
 }
@@ -265,25 +276,36 @@ fn larger_than_any(f: &Facts<'_>) -> Option<Finding> {
     let what = short.what;
     let resource = name(what, f.state.catalogue());
     let decided = decided_by(pod, &resource).map(|d| format!(" ({d})")).unwrap_or_default();
+    let nodes = match admitted.len() {
+        1 => "the only node that it can use".to_owned(),
+        n => format!("none of the {n} nodes that it can use"),
+    };
     let message = format!(
-        "it asks {} {resource}{decided}; none of the {} it may use could hold it even when empty: {} comes nearest with {}{}",
-        shown(what, short.asked),
-        count(admitted.len(), "node"),
+        "it asks {} {resource}{decided}; {nodes} {} hold it even when empty: {} {} {}{}",
+        shown(f, what, short.asked),
+        if admitted.len() == 1 { "could not" } else { "could" },
         node.name(),
-        shown(what, short.capacity),
+        if admitted.len() == 1 { "has" } else { "comes nearest with" },
+        shown(f, what, short.capacity),
         if short.used > 0 {
-            format!(", {} of it taken by DaemonSet pods", shown(what, short.used))
+            format!(", {} of it taken by DaemonSet pods", shown(f, what, short.used))
         } else {
             String::new()
         }
     );
     let nodes: Vec<Ref> = admitted.iter().take(10).map(|n| Ref::node(n.name())).collect();
     let mut finding = Finding::new(Code::LargerThanAnyNode, message).about(nodes);
-    finding.remedies.push(Remedy::advice(format!(
-        "ask at most {} {resource}, or add a node that has more ({} may be used now)",
-        shown(what, short.free().max(0)),
-        some_nodes(admitted.iter().copied())
-    )));
+    let can = some_nodes(admitted.iter().copied());
+    let advice = match short.free() {
+        // Nobody can ask for nothing; what no node offers is told with the shortage.
+        ..=0 if absent::of(f, &resource, what).is_some() => None,
+        ..=0 => Some(format!("add a node that has {resource} and that the pod can use (now it can use {can})")),
+        free => {
+            let free = shown(f, what, free);
+            Some(format!("request at most {free} {resource}, or add a node that has more (now the pod can use {can})"))
+        }
+    };
+    finding.remedies.extend(advice.map(Remedy::advice));
     if !template::is_behind(f) {
         finding.remedies.extend(template::then_delete(f));
     }

@@ -1,15 +1,19 @@
 //! Storage: where volumes are, which claims are unbound, what is attached.
 
+use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref};
 use crate::pending::facts::{Facts, count, some, some_nodes};
+use crate::pending::provisioners::provisioner;
+use crate::pending::storage;
 use crate::sched::Reason;
 use crate::sched::filters::claims::{self, Claims};
 use crate::sched::filters::node_volume_limits::Limits;
 use crate::sched::filters::volume_binding::NO_PROVISIONER;
 use crate::sched::filters::{volume_restrictions, volume_zone};
 use crate::sched::node::NodeInfo;
-use crate::snapshot::selector::NodeSelector;
-use crate::snapshot::{Kind, PersistentVolume, PersistentVolumeClaim};
+use crate::snapshot::intern::Interner;
+use crate::snapshot::selector::{NodeSelector, topology_terms};
+use crate::snapshot::{Kind, PersistentVolume, PersistentVolumeClaim, StorageClass};
 use std::sync::Arc;
 
 /// Findings about volumes on the nodes that refuse for them.
@@ -37,6 +41,7 @@ fn unreachable(f: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let mut parts = Vec::new();
+    let mut remedies = Vec::new();
     let mut objects: Vec<Ref> = nodes.iter().take(10).map(|n| Ref::node(n.name())).collect();
     for (claim, volume) in bound(f) {
         let Some(volume) = volume else { continue };
@@ -50,8 +55,14 @@ fn unreachable(f: &Facts<'_>) -> Option<Finding> {
             claim.meta.name,
             volume.meta.name,
             super::nodes::terms(&selector),
-            unlabelled(&selector, &nodes, &volume)
+            match gone(&selector, f) {
+                Some(words) => words,
+                None => unlabelled(&selector, &nodes, &volume),
+            }
         ));
+        if gone(&selector, f).is_some() {
+            remedies.push(storage::make_anew(&claim));
+        }
         objects.push(Ref::of(Kind::PersistentVolumeClaim, &claim.meta));
         objects.push(Ref::of(Kind::PersistentVolume, &volume.meta));
     }
@@ -62,7 +73,18 @@ fn unreachable(f: &Facts<'_>) -> Option<Finding> {
         if nodes.len() == 1 { nodes.first()?.name().to_string() } else { count(nodes.len(), "node") },
         parts.join("; ")
     );
-    Some(Finding::new(Code::VolumeNodeAffinity, message).about(objects))
+    let mut finding = Finding::new(Code::VolumeNodeAffinity, message).about(objects);
+    finding.remedies = remedies;
+    Some(finding)
+}
+
+/// The volume lies on one node, by that node's name, and no node is called so any more.
+fn gone(selector: &NodeSelector, f: &Facts<'_>) -> Option<String> {
+    let on_a_node =
+        |t: &crate::snapshot::selector::NodeTerm| t.labels.iter().any(|r| &*r.key == "kubernetes.io/hostname");
+    let there = |n: &Arc<NodeInfo>| claims::reaches(Some(selector), &n.node);
+    let all = !selector.0.is_empty() && selector.0.iter().all(on_a_node) && !f.state.nodes().iter().any(there);
+    all.then(|| " (no such node exists: what lies on its disks is out of reach)".to_owned())
 }
 
 /// Nodes that lack a driver's own label altogether: it is not registered there.
@@ -87,37 +109,83 @@ fn nothing_to_bind(f: &Facts<'_>) -> Option<Finding> {
     let claims = Claims::of(f.pod(), f.snapshot()).delayed;
     let words: Vec<String> = claims.iter().map(|c| waiting(c, f)).collect();
     let objects = claims.iter().map(|c| Ref::of(Kind::PersistentVolumeClaim, &c.meta));
+    let remedies = claims.iter().flat_map(|c| remedies(c, f));
     let message = format!(
-        "on {} no volume can be had: {}",
+        "on {} no volume is available: {}",
         if nodes.len() == 1 { nodes.first()?.name().to_string() } else { count(nodes.len(), "node") },
         words.join("; ")
     );
-    Some(Finding::new(Code::VolumeUnbound, message).about(objects))
+    let mut finding = Finding::new(Code::VolumeUnbound, message).about(objects);
+    finding.remedies = remedies.collect();
+    Some(finding)
+}
+
+fn remedies(claim: &PersistentVolumeClaim, f: &Facts<'_>) -> Vec<Remedy> {
+    if let Some((_, remedy)) = storage::selected_node_gone(claim, f.cx) {
+        return vec![remedy];
+    }
+    if claim.meta.annotations.has(storage::SELECTED_NODE) {
+        return Vec::new();
+    }
+    let class = claims::class_name(claim);
+    match claims::class(claim, f.snapshot()) {
+        Some(c) if c.provisioner == NO_PROVISIONER => {
+            let text = format!("make a PersistentVolume of class {class} that fits claim {}", claim.meta.path());
+            storage::released(claim, f.cx).into_iter().chain([Remedy::advice(text)]).collect()
+        }
+        Some(c) if !c.allowed_topologies.is_empty() => {
+            let text = format!(
+                "add a node in {}, or make claim {} anew with a class that makes volumes where the nodes are",
+                places(c),
+                claim.meta.path()
+            );
+            vec![Remedy::advice(text)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Where a class makes volumes: `topology.kubernetes.io/zone=c`.
+fn places(class: &StorageClass) -> String {
+    super::nodes::terms(&topology_terms(&class.allowed_topologies, &mut Interner::default()))
 }
 
 /// Why a claim that waits for its pod gets no volume.
 fn waiting(claim: &PersistentVolumeClaim, f: &Facts<'_>) -> String {
     let name = &claim.meta.name;
     let class = claims::class_name(claim);
-    if let Some(node) = claim.meta.annotations.get("volume.kubernetes.io/selected-node") {
-        return format!("claim {name} is being provisioned for node {node}, and no other may take the pod until then");
+    if let Some((words, _)) = storage::selected_node_gone(claim, f.cx) {
+        return format!("{words}{}", made_by(claim, f));
+    }
+    if let Some(node) = claim.meta.annotations.get(storage::SELECTED_NODE) {
+        return format!(
+            "claim {name} is being provisioned for node {node}, and the pod can be scheduled on no other until that is done or \
+             has failed{}",
+            made_by(claim, f)
+        );
     }
     let size = claim.spec.as_ref().and_then(|s| Some(s.resources.as_ref()?.requests.get("storage")?.string.clone()));
     let size = size.map(|s| format!(" of {s}")).unwrap_or_default();
-    let volumes = f.snapshot().persistent_volumes.iter();
-    let of_class = volumes.filter(|v| claims::volume_class_name(v) == class);
-    let free = of_class.filter(|v| v.status.as_ref().is_some_and(|s| s.phase == "Available")).count();
     match claims::class(claim, f.snapshot()) {
         None => format!("claim {name} names class {class:?}, which does not exist"),
         Some(c) if c.provisioner == NO_PROVISIONER => format!(
-            "claim {name} of class {class} wants a volume{size}; the class makes none, and of its {} none fits there",
-            count(free, "free volume")
+            "claim {name} of class {class} wants a volume{size}; the class makes none, and {}",
+            storage::none_fits(claim, f.cx)
         ),
         Some(c) if !c.allowed_topologies.is_empty() => {
-            format!("claim {name}{size}: class {class} ({}) makes volumes in other places only", c.provisioner)
+            format!(
+                "claim {name}{size}: class {class} ({}) makes volumes only in {} (allowedTopologies)",
+                c.provisioner,
+                places(c)
+            )
         }
         Some(c) => format!("claim {name}{size}: class {class} ({}) has too little storage there", c.provisioner),
     }
+}
+
+/// Whether the pods run that make the claim's volume.
+fn made_by(claim: &PersistentVolumeClaim, f: &Facts<'_>) -> String {
+    claims::class(claim, f.snapshot()).map(|c| provisioner(&c.provisioner, f.cx)).unwrap_or_default()
 }
 
 fn not_there(f: &Facts<'_>) -> Option<Finding> {
@@ -131,7 +199,9 @@ fn not_there(f: &Facts<'_>) -> Option<Finding> {
         lost.iter().map(|c| format!("claim {} is bound to volume {}", c.meta.name, claims::volume_name(c))).collect();
     let message = format!("{}, which does not exist", words.join("; "));
     let objects = lost.iter().map(|c| Ref::of(Kind::PersistentVolumeClaim, &c.meta));
-    Some(Finding::new(Code::VolumeMissing, message).about(objects))
+    let mut finding = Finding::new(Code::VolumeMissing, message).about(objects);
+    finding.remedies = lost.iter().map(|c| storage::make_anew(c)).collect();
+    Some(finding)
 }
 
 fn zones(f: &Facts<'_>) -> Option<Finding> {
@@ -168,7 +238,15 @@ fn limits(f: &Facts<'_>) -> Option<Finding> {
         }
     };
     let objects = nodes.iter().take(10).map(|n| Ref::node(n.name()));
-    Some(Finding::new(Code::VolumeLimit, message).about(objects))
+    let mut finding = Finding::new(Code::VolumeLimit, message).about(objects);
+    if limits.exceeded(first).is_some() {
+        let users = first.pods.iter().map(|s| &s.info.pod).filter(|p| claims::claims_of(p).next().is_some());
+        let users: Vec<String> = users.map(|p| p.meta.path()).collect();
+        let moved = if users.is_empty() { String::new() } else { format!(" (there: {})", some(users)) };
+        let text = format!("add a node, or move pods with volumes off {}{moved}", first.name());
+        finding.remedies.push(Remedy::advice(text).risk("pods that are moved are disturbed, and need room elsewhere"));
+    }
+    Some(finding)
 }
 
 fn in_use(f: &Facts<'_>) -> Option<Finding> {
@@ -185,6 +263,7 @@ fn in_use(f: &Facts<'_>) -> Option<Finding> {
     }
     let mut words = Vec::new();
     let mut objects = Vec::new();
+    let mut remedies = Vec::new();
     for r in claims::claims_of(f.pod()) {
         let Some(claim) = f.snapshot().persistent_volume_claims.named(f.pod().meta.ns(), &r.name) else { continue };
         let modes = claim.spec.as_ref().map(|s| &*s.access_modes).unwrap_or_default();
@@ -196,9 +275,17 @@ fn in_use(f: &Facts<'_>) -> Option<Finding> {
             continue;
         }
         let names = some(users.iter().map(|p| p.meta.path()));
-        words.push(format!("claim {} may be used by one pod only (ReadWriteOncePod), and {names} uses it", r.name));
+        words.push(format!("claim {} can be used by one pod only (ReadWriteOncePod), and {names} uses it", r.name));
         objects.push(Ref::of(Kind::PersistentVolumeClaim, &claim.meta));
         objects.extend(users.iter().map(|p| Ref::pod(p)));
+        let text = format!(
+            "let {names} end first (a Deployment with a ReadWriteOncePod claim needs strategy Recreate), or make claim {} anew \
+             with access mode ReadWriteOnce, which several pods of one node can use",
+            r.name
+        );
+        remedies.push(Remedy::advice(text));
     }
-    Some(Finding::new(Code::VolumeInUse, words.join("; ")).about(objects))
+    let mut finding = Finding::new(Code::VolumeInUse, words.join("; ")).about(objects);
+    finding.remedies = remedies;
+    Some(finding)
 }

@@ -67,8 +67,8 @@ impl Counts {
 struct Terms {
     /// Each with the place of its topology key.
     terms: Vec<(Term, usize)>,
-    /// Which terms match a namespace and label set: a bit a term.
-    classes: Judged<u64>,
+    /// Which terms match a namespace and label set.
+    classes: Judged<Bits>,
     counts: Counts,
 }
 
@@ -85,31 +85,29 @@ impl Terms {
         let named: Vec<Str> = terms.iter().flat_map(|(t, _)| t.namespaces.iter().cloned()).collect();
         let named = terms.iter().all(|(t, _)| t.namespace_selector.is_none()).then_some(&*named);
         let snapshot = incoming.snapshot();
-        let classes =
-            incoming.state.catalogue().judge_classes(named, |c| Some(bits(&terms, c, snapshot)).filter(|b| *b != 0));
+        let classes = incoming
+            .state
+            .catalogue()
+            .judge_classes(named, |c| Some(bits(&terms, c, snapshot)).filter(|b| !b.is_empty()));
         Self { terms, classes, counts }
     }
 
-    fn all(&self) -> u64 {
-        if self.terms.len() >= 64 { u64::MAX } else { (1 << self.terms.len()) - 1 }
-    }
-
     /// The terms that match a pod.
-    fn bits_of(&self, pod: &PodInfo, snapshot: &Snapshot) -> u64 {
+    fn bits_of(&self, pod: &PodInfo, snapshot: &Snapshot) -> Bits {
         match self.classes.get(pod.class) {
-            Some(judged) => judged.copied().unwrap_or(0),
-            None if self.terms.is_empty() => 0,
+            Some(judged) => judged.cloned().unwrap_or_default(),
+            None if self.terms.is_empty() => Bits::default(),
             None => bits(&self.terms, &Class::of(&pod.pod), snapshot),
         }
     }
 
     /// Counts pods that match some of the terms: where it is `together`, only those that match every term.
-    fn count(&mut self, bits: u64, together: bool, node: NodeId, n: i64) {
-        if bits == 0 || (together && bits != self.all()) {
+    fn count(&mut self, bits: &Bits, together: bool, node: NodeId, n: i64) {
+        if bits.is_empty() || (together && !(0..self.terms.len()).all(|i| bits.has(i))) {
             return;
         }
         for (i, (_, key)) in self.terms.iter().enumerate() {
-            if bits & (1 << i.min(63)) != 0 {
+            if bits.has(i) {
                 self.counts.add(*key, node, n);
             }
         }
@@ -118,17 +116,47 @@ impl Terms {
     fn count_all(&mut self, state: &State, together: bool) {
         let classes = std::mem::take(&mut self.classes);
         state.census().of_classes(&classes.ids(), |class, group| {
-            let bits = classes.get(class).flatten().copied().unwrap_or(0);
-            self.count(bits, together, group.node, group.pods);
+            if let Some(bits) = classes.get(class).flatten() {
+                self.count(bits, together, group.node, group.pods);
+            }
         });
         self.classes = classes;
     }
 }
 
-/// A bit for each term; terms beyond 64 (the API allows them, nobody writes them) share the last.
-fn bits(terms: &[(Term, usize)], class: &Class, snapshot: &Snapshot) -> u64 {
-    let matching = terms.iter().enumerate().filter(|(_, (t, _))| t.matches(class, snapshot));
-    matching.fold(0, |bits, (i, _)| bits | 1 << i.min(63))
+/// A bit for each term.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Bits {
+    /// Of the first 64 terms, which are all that people write.
+    first: u64,
+    /// Of the others, 64 at a time.
+    rest: Option<Arc<[u64]>>,
+}
+
+impl Bits {
+    fn is_empty(&self) -> bool {
+        self.first == 0 && self.rest.is_none()
+    }
+
+    fn has(&self, term: usize) -> bool {
+        let word = match term / 64 {
+            0 => self.first,
+            n => self.rest.as_ref().and_then(|r| r.get(n - 1)).copied().unwrap_or(0),
+        };
+        word & (1 << (term % 64)) != 0
+    }
+}
+
+/// Which of the terms match.
+fn bits(terms: &[(Term, usize)], class: &Class, snapshot: &Snapshot) -> Bits {
+    let word = |terms: &[(Term, usize)]| {
+        let matching = terms.iter().enumerate().filter(|(_, (t, _))| t.matches(class, snapshot));
+        matching.fold(0, |bits, (i, _)| bits | 1 << i)
+    };
+    let mut words = terms.chunks(64).map(word);
+    let first = words.next().unwrap_or(0);
+    let rest: Arc<[u64]> = words.collect();
+    Bits { first, rest: rest.iter().any(|w| *w != 0).then_some(rest) }
 }
 
 struct InterPodAffinity<'a> {
@@ -215,8 +243,8 @@ impl Filter for InterPodAffinity<'_> {
     fn count(&mut self, pod: &PodInfo, node: &NodeInfo, sign: i64) {
         let snapshot = self.incoming.snapshot();
         let (near, far) = (self.near.bits_of(pod, snapshot), self.far.bits_of(pod, snapshot));
-        self.near.count(near, true, node.id, sign);
-        self.far.count(far, false, node.id, sign);
+        self.near.count(&near, true, node.id, sign);
+        self.far.count(&far, false, node.id, sign);
         let Some((id, terms)) = &pod.repels else { return };
         match self.repelling.get(*id) {
             Some(judged) => judged.into_iter().flatten().for_each(|key| self.existing.add(*key, node.id, sign)),
@@ -307,6 +335,37 @@ mod tests {
             ),
         ] {
             assert_eq!(refusals(&[node("n", json!({})), there, p]), want, "{title}");
+        }
+    }
+
+    #[test]
+    fn each_of_many_terms_counts() {
+        // The API sets no limit to the number of terms; the last of 70 is the one that matches.
+        let term = |app: usize| json!({"labelSelector": {"matchLabels": {"app": format!("x{app}")}}, "topologyKey": "kubernetes.io/hostname"});
+        let apart = |count: usize| {
+            let terms: Vec<Value> = (0..count).map(term).collect();
+            pod(
+                "p",
+                json!({"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}}),
+            )
+        };
+        let near = |count: usize| {
+            let terms: Vec<Value> = (0..count).map(term).collect();
+            pod(
+                "p",
+                json!({"spec": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}}),
+            )
+        };
+        let other = |app: usize| {
+            pod("o", json!({"metadata": {"labels": {"app": format!("x{app}")}}, "spec": {"nodeName": "n"}}))
+        };
+        let n = || node("n", json!({}));
+        for (title, objects, refused) in [
+            ("apart from the last", vec![n(), other(69), apart(70)], true),
+            ("apart from none of them", vec![n(), other(70), apart(70)], false),
+            ("beside one of them alone", vec![n(), other(69), near(70)], true),
+        ] {
+            assert_eq!(!refusals(&objects).is_empty(), refused, "{title}");
         }
     }
 }

@@ -182,7 +182,7 @@ fn capacity(volume: &PersistentVolume) -> Quantity {
     capacity.and_then(|c| c.get("storage")).map(|q| q.value).unwrap_or_default()
 }
 
-/// Whether a volume could be bound to a claim, apart from the node. Mirrors `FindMatchingVolume`.
+/// Whether a volume could be bound to a claim, apart from the node.
 fn offer(
     volume: &Arc<PersistentVolume>,
     claim: &PersistentVolumeClaim,
@@ -190,30 +190,84 @@ fn offer(
     size: Quantity,
     selector: Option<&LabelSelector>,
 ) -> Option<Offer> {
-    let (spec, wanted) = (volume.spec.as_ref()?, claim.spec.as_ref()?);
-    if claims::volume_class_name(volume) != class || capacity(volume) < size {
-        return None;
+    let reserved = suits(volume, claim, class, size, selector).ok()?;
+    Some(Offer { volume: volume.clone(), reachable_from: claims::reachable_from(volume), reserved })
+}
+
+/// Why a volume cannot be bound to a claim, whatever the node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsuited {
+    /// It is of another class.
+    Class,
+    /// It is smaller than what is asked for.
+    Size,
+    /// The volume attributes class differs.
+    Attributes,
+    /// One is a file system, the other a block device.
+    Mode,
+    /// It is being deleted.
+    Terminating,
+    /// It names another claim, or one of this name that was there before.
+    Claimed,
+    /// It is not Available.
+    Phase,
+    /// It lacks an access mode.
+    AccessModes,
+    /// The claim's selector does not match its labels.
+    Labels,
+}
+
+/// Whether a volume could be bound to a claim, apart from the node: `Ok(true)` where it names the claim already. Mirrors
+/// `FindMatchingVolume`.
+fn suits(
+    volume: &PersistentVolume,
+    claim: &PersistentVolumeClaim,
+    class: &str,
+    size: Quantity,
+    selector: Option<&LabelSelector>,
+) -> Result<bool, Unsuited> {
+    let (Some(spec), Some(wanted)) = (volume.spec.as_ref(), claim.spec.as_ref()) else {
+        return Err(Unsuited::Phase);
+    };
+    if claims::volume_class_name(volume) != class {
+        return Err(Unsuited::Class);
+    }
+    if capacity(volume) < size {
+        return Err(Unsuited::Size);
     }
     let attributes = |name: &Option<String>| name.clone().unwrap_or_default();
     if attributes(&spec.volume_attributes_class_name) != attributes(&wanted.volume_attributes_class_name) {
-        return None;
+        return Err(Unsuited::Attributes);
     }
     let mode = |m: &Option<String>| m.clone().unwrap_or_else(|| "Filesystem".to_owned());
-    if mode(&spec.volume_mode) != mode(&wanted.volume_mode) || volume.meta.is_terminating() {
-        return None;
+    if mode(&spec.volume_mode) != mode(&wanted.volume_mode) {
+        return Err(Unsuited::Mode);
     }
-    let reserved = match &spec.claim_ref {
+    if volume.meta.is_terminating() {
+        return Err(Unsuited::Terminating);
+    }
+    match &spec.claim_ref {
         Some(r) if r.name == *claim.meta.name && r.namespace == claim.meta.ns() => {
-            r.uid.is_empty() || claim.meta.uid.as_deref().is_none_or(|uid| r.uid == uid)
+            let same = r.uid.is_empty() || claim.meta.uid.as_deref().is_none_or(|uid| r.uid == uid);
+            return if same { Ok(true) } else { Err(Unsuited::Claimed) };
         }
-        Some(_) => return None,
-        None => false,
-    };
-    let available = volume.status.as_ref().is_some_and(|s| s.phase == "Available");
-    let modes = wanted.access_modes.iter().all(|m| spec.access_modes.contains(m));
-    let labels = selector.is_none_or(|s| s.matches(&volume.meta.labels));
-    let fits = reserved || (available && modes && labels);
-    fits.then(|| Offer { volume: volume.clone(), reachable_from: claims::reachable_from(volume), reserved })
+        Some(_) => return Err(Unsuited::Claimed),
+        None => {}
+    }
+    if volume.status.as_ref().is_none_or(|s| s.phase != "Available") {
+        return Err(Unsuited::Phase);
+    }
+    if !wanted.access_modes.iter().all(|m| spec.access_modes.contains(m)) {
+        return Err(Unsuited::AccessModes);
+    }
+    if selector.is_some_and(|s| !s.matches(&volume.meta.labels)) { Err(Unsuited::Labels) } else { Ok(false) }
+}
+
+/// Why a volume cannot be bound to a claim, whatever the node; `None` where it can.
+pub fn unsuited(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> Option<Unsuited> {
+    let selector = claim.spec.as_ref().and_then(|s| s.selector.as_ref());
+    let selector = selector.map(|s| LabelSelector::read(Some(s), &mut Interner::default()));
+    suits(volume, claim, claims::class_name(claim), request(claim), selector.as_ref()).err()
 }
 
 impl Provision {
