@@ -1,5 +1,6 @@
 //! The nodes of a plan: each simulated, within the command as given and alone.
 
+use super::actor::Actor;
 use super::command;
 use super::context::DrainContext;
 use super::drainer::WithoutFlag;
@@ -119,14 +120,14 @@ fn node_plan(
         command: command::line(&Kubectl::of(context.snapshot), &[&node.meta.name], context.options, &by_hand),
         needed_flags: needed,
         estimate: Estimate::new(context, list, run),
-        findings: of_node(node, list),
+        findings: of_node(context, node, list),
         forced_at: pods.iter().filter_map(|p| p.forced_at).min(),
         pods,
     }
 }
 
 /// What is to be said of the node itself.
-fn of_node(node: &Arc<Node>, pods: &[NodePod]) -> Vec<Finding> {
+fn of_node(context: &DrainContext<'_>, node: &Arc<Node>, pods: &[NodePod]) -> Vec<Finding> {
     if node.is_ready() {
         return Vec::new();
     }
@@ -145,13 +146,22 @@ fn of_node(node: &Arc<Node>, pods: &[NodePod]) -> Vec<Finding> {
         let finding = Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)]);
         return vec![finding.severity(Severity::Warning)];
     }
-    let text = format!(
-        "node {name} is {state}: its kubelet confirms no deletion, so none of its {removed} pods is gone by a drain alone"
-    );
-    let remedy = Remedy::advice(format!(
-        "drain with --skip-wait-for-delete-timeout to go on past its pods; where the machine is off, delete node {name} or \
-         give it the taint {OUT_OF_SERVICE}",
-    ));
+    let silent = format!("node {name} is {state}: its kubelet confirms no deletion");
+    let text = match removed {
+        0 => format!("{silent}; no pod of it is to be evicted"),
+        1 => format!("{silent}, so its pod is not gone by a drain alone"),
+        n => format!("{silent}, so none of its {n} pods is gone by a drain alone"),
+    };
+    if removed == 0 {
+        return vec![Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)]).severity(Severity::Warning)];
+    }
+    // The flag is kubectl's; other drainers have none that they are started with.
+    let skip = match context.options.actor() {
+        Actor::Kubectl => "drain with --skip-wait-for-delete-timeout to go on past its pods; ",
+        _ => "",
+    };
+    let off = format!("where the machine is off, delete node {name} or give it the taint {OUT_OF_SERVICE}");
+    let remedy = Remedy::advice(format!("{skip}{off}"));
     vec![Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)]).remedy(remedy)]
 }
 
@@ -166,7 +176,7 @@ mod tests {
     fn a_node_that_does_not_answer_is_told() {
         // Without grace, or with the taint of a node that is off, its pods go all the same.
         let off = r#"{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}"#;
-        let stays = (Severity::Error, "none of its 1 pods is gone by a drain alone");
+        let stays = (Severity::Error, "its pod is not gone by a drain alone");
         let goes = (Severity::Warning, "taken off the API without its kubelet's word");
         for (title, ready, taint, grace_period, want) in [
             ("it answers", "True", "", -1, None),
@@ -184,7 +194,7 @@ mod tests {
             let snapshot = c.snapshot();
             let options = DrainOptions { grace_period, ..DrainOptions::default() };
             let found = with_context(&snapshot, &options, |context| {
-                of_node(&snapshot.nodes[0], &Rules::new(context).node_pods("n"))
+                of_node(context, &snapshot.nodes[0], &Rules::new(context).node_pods("n"))
             });
             assert_eq!(found.len(), usize::from(want.is_some()), "{title}: {found:?}");
             if let (Some(((severity, words), state)), [f]) = (want, &found[..]) {
@@ -193,6 +203,34 @@ mod tests {
                     "{title}: {f:?}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_flag_of_kubectl_is_advised_to_nobody_else() {
+        let silent = |pods: usize| {
+            let mut c = Cluster::new();
+            c.object(
+                r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+                    "status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}"#,
+            );
+            (0..pods).for_each(|at| drop(c.pod_of("a", &format!("p-{at}"), "n", "", "", "")));
+            c.snapshot()
+        };
+        let flag = "--skip-wait-for-delete-timeout";
+        for (title, by, pods, severity, advised) in [
+            ("kubectl", None, 2, Severity::Error, Some(true)),
+            ("EKS", Some(Actor::Eks), 2, Severity::Error, Some(false)),
+            ("a node without pods", None, 0, Severity::Warning, None),
+        ] {
+            let snapshot = silent(pods);
+            let options = DrainOptions { by, ..DrainOptions::default() };
+            let found = with_context(&snapshot, &options, |context| {
+                of_node(context, &snapshot.nodes[0], &Rules::new(context).node_pods("n"))
+            });
+            let [finding] = &found[..] else { panic!("{title}: {found:?}") };
+            let says = finding.remedies.first().map(|r| r.text.contains(flag));
+            assert_eq!((finding.severity, says), (severity, advised), "{title}: {finding:?}");
         }
     }
 }
