@@ -49,12 +49,22 @@ pub fn templated<T: Serialize>(document: &T, output: &Output, screen: &Screen) -
     template::custom_columns(items.map_or(&[][..], Vec::as_slice), &output.template, screen)
 }
 
+/// The kinds that the input merely does not have, in a line.
+pub(super) fn taken_as_empty<B>(document: &Document<B>) -> Option<String> {
+    let rest = document.taken_as_empty();
+    let kinds = if rest == 1 { "1 further kind is".to_owned() } else { format!("{rest} further kinds are") };
+    (rest > 0).then(|| format!("{kinds} not in the input, and taken as empty (gaps in -o json names each)"))
+}
+
 /// What could not be read, in a few lines; nothing where the answer is whole.
 pub fn gaps<B>(document: &Document<B>, screen: &Screen) -> String {
     let mut out = String::new();
     for gap in document.told_gaps() {
         let line = format!("{} ({}): {}", gap.resource, gap.reason.as_str(), style::safe(&gap.effect));
         out.push_str(&format!("  {}\n", table::wrap(&line, screen.prose_width(), 4)));
+    }
+    if let Some(rest) = taken_as_empty(document) {
+        out.push_str(&format!("  {}\n", table::wrap(&rest, screen.prose_width(), 4)));
     }
     if out.is_empty() {
         return out;

@@ -69,6 +69,9 @@ pub struct Gap {
     pub reason: GapReason,
     /// What could not be judged for it.
     pub effect: String,
+    /// How much of the answer depends on it.
+    #[serde(skip)]
+    pub weight: Weight,
 }
 
 /// Why something could not be read.
@@ -135,14 +138,19 @@ impl Need {
 }
 
 impl<B> Document<B> {
-    /// The gaps that a person is told of: what a file merely lacks matters only where the answer stands on it.
+    /// The gaps that a person is told of one by one: what a file merely lacks matters where the answer stands on it.
     pub fn told_gaps(&self) -> impl Iterator<Item = &Gap> {
-        self.gaps.iter().filter(|g| !self.complete || g.reason != GapReason::Absent)
+        self.gaps.iter().filter(|g| g.reason != GapReason::Absent || g.weight == Weight::Essential)
+    }
+
+    /// Of the other kinds, how many the input does not have; they are taken as empty. 0 where the answer is whole.
+    pub fn taken_as_empty(&self) -> usize {
+        if self.complete { 0 } else { self.gaps.len() - self.told_gaps().count() }
     }
 
     /// The document of an answer made from a snapshot at the moment `generated_at`.
     pub fn new(kind: &'static str, snapshot: &Snapshot, needs: &[Need], generated_at: Timestamp, body: B) -> Self {
-        let gaps: Vec<(Weight, Gap)> = needs.iter().filter_map(|n| Some((n.weight, gap(snapshot, n)?))).collect();
+        let gaps: Vec<Gap> = needs.iter().filter_map(|n| gap(snapshot, n)).collect();
         Self {
             api_version: API_VERSION,
             kind,
@@ -154,12 +162,12 @@ impl<B> Document<B> {
                 server_version: snapshot.source.server_version.clone(),
                 now: snapshot.now,
             },
-            complete: !gaps.iter().any(|(weight, gap)| match weight {
+            complete: !gaps.iter().any(|gap| match gap.weight {
                 Weight::Essential => true,
                 Weight::Helpful => gap.reason != GapReason::Absent,
                 Weight::Incidental => false,
             }),
-            gaps: gaps.into_iter().map(|(_, g)| g).collect(),
+            gaps,
             findings: Vec::new(),
             body,
         }
@@ -199,5 +207,6 @@ fn gap(snapshot: &Snapshot, need: &Need) -> Option<Gap> {
         }
         _ => String::new(),
     };
-    Some(Gap { resource: need.kind.resource(), reason, effect: format!("{}{detail}", need.effect) })
+    let effect = format!("{}{detail}", need.effect);
+    Some(Gap { resource: need.kind.resource(), reason, effect, weight: need.weight })
 }

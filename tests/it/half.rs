@@ -377,3 +377,16 @@ fn go_writes_null_for_no_items() {
     let document = ran.json();
     assert_eq!(document["items"][0]["verdict"], "unused", "{document}");
 }
+
+#[test]
+fn what_the_answer_stands_on_is_told_and_the_rest_is_counted() {
+    let without_budgets: Vec<Value> = objects().into_iter().filter(|o| o["kind"] != "PodDisruptionBudget").collect();
+    let ran = run_on(&list(&without_budgets).to_string(), &["drain-plan", "n1", "--from", "-"]);
+    let (_, told) = ran.out.split_once("not everything could be read:\n").unwrap_or_else(|| panic!("{}", ran.out));
+    let resources: Vec<&str> =
+        told.lines().filter_map(|line| line.split_once(" (not in the input):")).map(|l| l.0.trim()).collect();
+    assert!(resources.contains(&"poddisruptionbudgets.policy"), "{told}");
+    assert!(!resources.contains(&"limitranges"), "one that only helps is not told by itself: {told}");
+    assert!(told.contains(" further kinds are not in the input, and taken as empty"), "{told}");
+    assert!(told.lines().count() < 10, "{told}");
+}

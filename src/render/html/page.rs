@@ -64,6 +64,7 @@ fn gaps<B>(document: &Document<B>) -> Markup {
                     @for gap in told {
                         li { b { (gap.resource) } " (" (gap.reason.as_str()) "): " (gap.effect) }
                     }
+                    @if let Some(rest) = crate::render::taken_as_empty(document) { li { (rest) } }
                 }
             }
         }
