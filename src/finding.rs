@@ -15,6 +15,7 @@ use std::fmt;
 
 /// Something an answer found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// Its code.
     pub code: Code,
@@ -28,6 +29,9 @@ pub struct Finding {
     pub refs: Vec<Ref>,
     /// What can be done about it, least first.
     pub remedies: Vec<Remedy>,
+    /// Why nothing is offered that could be expected to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_remedy: Option<String>,
 }
 
 /// A reference to an object.
@@ -116,6 +120,7 @@ impl Finding {
             objects: Vec::new(),
             refs: Vec::new(),
             remedies: Vec::new(),
+            no_remedy: None,
         }
     }
 

@@ -3,7 +3,8 @@
 use crate::cli::Global;
 use crate::error::{Failure, Result};
 use crate::report::Need;
-use crate::snapshot::Snapshot;
+use crate::snapshot::coverage::ReadOutcome;
+use crate::snapshot::{Kind, Snapshot};
 use jiff::Timestamp;
 
 /// Which namespace a command looks at.
@@ -38,7 +39,7 @@ impl Global {
         if let Some(flag) = self.connect.any_given() {
             return Err(Failure::usage(format!("--from reads files, and {flag} means a cluster: give one of the two")));
         }
-        Ok(Input::Files { paths: &self.from, now: self.now })
+        Ok(Input::Files { paths: &self.from, now: self.now, none: &self.none })
     }
 
     #[cfg(feature = "live")]
@@ -46,6 +47,11 @@ impl Global {
         use crate::cluster::{Cluster, Terminal};
         if self.now.is_some() {
             return Err(Failure::usage("--now is for files: a live cluster has its own time").hint("leave it out"));
+        }
+        if !self.none.is_empty() {
+            return Err(
+                Failure::usage("--none is for files: a live cluster says itself what it has").hint("leave it out")
+            );
         }
         Ok(Input::Live(Box::new(Cluster::connect(&self.connect, Terminal::new())?)))
     }
@@ -85,6 +91,8 @@ pub enum Input<'a> {
         paths: &'a [String],
         /// The time to answer for, where it is given.
         now: Option<Timestamp>,
+        /// The kinds of which the cluster has none where the files have none.
+        none: &'a [Kind],
     },
     /// An API server.
     #[cfg(feature = "live")]
@@ -99,8 +107,9 @@ impl Input<'_> {
     #[cfg_attr(not(feature = "live"), expect(unused_variables, reason = "files hold what they hold"))]
     pub fn read(&mut self, needs: &[Need], scope: &Scope) -> Result<Snapshot> {
         match self {
-            Self::Files { paths, now } => {
+            Self::Files { paths, now, none } => {
                 let mut snapshot = crate::file::load(paths, *now)?;
+                none.iter().for_each(|kind| snapshot.coverage.note(*kind, ReadOutcome::Read));
                 snapshot.coverage.limit_to(match scope {
                     Scope::All => None,
                     Scope::Namespace(namespace) => Some(namespace),

@@ -3,6 +3,7 @@
 #[cfg(feature = "live")]
 use crate::cluster::ConnectOptions;
 use crate::render::Output;
+use crate::snapshot::Kind;
 use clap::Args;
 use jiff::Timestamp;
 
@@ -18,6 +19,9 @@ pub struct Global {
     /// The time to answer for, in RFC 3339 form [default: the newest time in the files]
     #[arg(long, global = true, value_name = "TIME", value_parser = parse_time, help_heading = "Input")]
     pub now: Option<Timestamp>,
+    /// Of these kinds the cluster has none, where the files have none: pdb,pods,...
+    #[arg(long, global = true, value_name = "KIND", value_delimiter = ',', value_parser = parse_kind, help_heading = "Input", hide_short_help = true)]
+    pub none: Vec<Kind>,
     /// wide, json, yaml, name, html, csv, jsonpath=TEMPLATE or custom-columns=HEADER:.field,...
     #[arg(long, short = 'o', global = true, value_parser = Output::parse, value_name = "FORMAT", help_heading = "Output")]
     pub output: Option<Output>,
@@ -34,6 +38,10 @@ pub struct Global {
     #[cfg(feature = "live")]
     #[command(flatten)]
     pub connect: ConnectOptions,
+}
+
+fn parse_kind(text: &str) -> Result<Kind, String> {
+    Kind::from_word(text).ok_or_else(|| format!("{text:?} is not a kind that is read: write it like pdb or pods"))
 }
 
 fn parse_time(text: &str) -> Result<Timestamp, String> {

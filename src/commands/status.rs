@@ -13,6 +13,7 @@ use crate::pending::threats;
 use crate::render::{self, Format};
 use crate::report::status::{BudgetStatus, BudgetStatusList};
 use crate::report::{Document, Need};
+use crate::snapshot::coverage::ReadOutcome;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{Kind, Snapshot};
 use jiff::Timestamp;
@@ -109,6 +110,12 @@ fn nothing(args: &StatusArgs, snapshot: &Snapshot, scope: &Scope) -> String {
         (1, Some(one)) => format!(" ({} in {one}: -n {one}, or -A)", snapshot.budgets.len()),
         (n, _) => format!(" ({} in {n} other namespaces: -A)", snapshot.budgets.len()),
     };
+    let from_file = !snapshot.source.files.is_empty();
+    if from_file && *snapshot.coverage.of(Kind::PodDisruptionBudget) == ReadOutcome::Absent {
+        return "The input has no PodDisruptionBudget and does not say that they were read: whether the cluster has some is not \
+                known (add them to the input, or say --none pdb where the cluster has none)."
+            .to_owned();
+    }
     format!("No PodDisruptionBudgets{labels} {place}{hint}.")
 }
 

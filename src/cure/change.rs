@@ -72,6 +72,11 @@ impl WebhookKind {
 }
 
 impl Change {
+    /// Whether it changes or deletes a budget.
+    pub fn is_of_budget(&self) -> bool {
+        matches!(self, Self::SetRule(..) | Self::AlwaysAllow(_) | Self::SetSelector(..) | Self::DeleteBudget(_))
+    }
+
     /// Sets how many pods a workload has: on the autoscaler that holds their number, where there is one.
     pub fn replicas(snapshot: &Snapshot, workload: &Arc<Workload>, count: i32) -> Self {
         let autoscalers = snapshot.horizontal_pod_autoscalers.in_namespace(workload.meta.ns()).iter();

@@ -73,6 +73,16 @@ impl Remedy {
         &self.undos
     }
 
+    /// The changes that it is made from; none for lines that change no object, and for mere advice.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Whether it changes or deletes a budget.
+    pub fn changes_budget(&self) -> bool {
+        self.changes.iter().any(Change::is_of_budget)
+    }
+
     /// Whether an engine, run again with the changes made, says that it cures.
     pub fn is_verified(&self) -> bool {
         self.verified

@@ -4,7 +4,7 @@ use super::actor::Actor;
 use super::context::DrainContext;
 use super::controllers::{STARTUP_GUESS, Startup};
 use super::node_pod::NodePod;
-use super::simulation::drain::{Attempt, NodeRun};
+use super::simulation::drain::NodeRun;
 use crate::snapshot::age::duration_words;
 
 /// How long a drain takes.
@@ -24,26 +24,31 @@ impl Estimate {
         let removed = || run.attempts.iter().filter(|a| a.step.is_some()).filter_map(|a| pods.get(a.at));
         let running = removed().filter(|p| !p.pod.is_finished());
         let grace = running.map(|p| grace(context, p)).max().unwrap_or_default();
-        let mut basis = vec![format!("every pod uses its grace period (up to {})", duration_words(grace))];
+        let mut basis = Vec::new();
+        if grace > 0 {
+            basis.push(format!("every pod uses its whole grace period, at most {}", duration_words(grace)));
+        }
         if run.steps > 1 {
             let startups: Vec<Startup> = removed().filter_map(|p| context.controllers.of(&p.pod)?.startup).collect();
             let observed = startups.iter().filter_map(|s| if let Startup::Observed(s) = s { Some(*s) } else { None });
             let probed = startups.iter().filter_map(|s| if let Startup::Probes(s) = s { Some(*s) } else { None });
             basis.push(match (observed.max(), probed.max()) {
-                (Some(most), _) => format!("new pods start as its pods did (up to {})", duration_words(most)),
+                (Some(most), _) => {
+                    format!("new pods become Ready as quickly as the old ones did, in at most {}", duration_words(most))
+                }
                 (None, Some(most)) => format!(
-                    "new pods take {STARTUP_GUESS} s to start, as nothing tells, and up to {} more by their probes",
+                    "new pods take {STARTUP_GUESS} s to start (a guess), and at most {} more by their probes",
                     duration_words(most)
                 ),
-                (None, None) => format!("new pods take {STARTUP_GUESS} s to start, as nothing tells"),
+                (None, None) => format!("new pods take {STARTUP_GUESS} s to start (a guess)"),
             });
+        }
+        if run.steps > 1 || run.attempts.iter().any(|a| a.step.is_some() && a.refused_first) {
             let who = if context.drainer.actor == Actor::Kubectl { "kubectl" } else { context.drainer.name };
             basis.push(format!("{who} tries again {}", context.drainer.retry.words()));
         }
         if run.gave_up {
             basis.push("then it ends in an error at its timeout".to_owned());
-        } else if run.attempts.iter().any(Attempt::stays) {
-            basis.push("then it hangs on what stays".to_owned());
         }
         Self { steps: run.steps, seconds: run.ended - run.began, basis: basis.join("; ") }
     }
@@ -96,12 +101,13 @@ mod tests {
             {"type": "Ready", "status": "True", "lastTransitionTime": "2025-12-31T00:00:12Z"}]"#;
         let done = r#""phase": "Succeeded""#;
         let keeps = r#", "finalizers": ["x.io/keep"]"#;
-        let grace = |s: i64| format!("every pod uses its grace period (up to {s} s)");
-        let guess = "new pods take 10 s to start, as nothing tells; kubectl tries again every 5 s";
-        let seen = "new pods start as its pods did (up to 12 s); kubectl tries again every 5 s";
-        let hangs = "then it hangs on what stays";
+        let grace = |s: i64| format!("every pod uses its whole grace period, at most {s} s");
+        let guess = "new pods take 10 s to start (a guess); kubectl tries again every 5 s";
+        let seen =
+            "new pods become Ready as quickly as the old ones did, in at most 12 s; kubectl tries again every 5 s";
         for (title, pods, rule, flag, steps, seconds, basis) in [
-            ("nothing to do", &[][..], None, -1, 0, 0, grace(0)),
+            ("nothing to do", &[][..], None, -1, 0, 0, String::new()),
+            ("no grace", &[(0, "", "")], None, -1, 1, 0, String::new()),
             ("the longest grace", &[(7, "", ""), (40, "", "")], None, -1, 1, 40, grace(40)),
             ("the flag's grace", &[(7, "", ""), (40, "", "")], None, 20, 1, 20, grace(20)),
             ("one that has ended takes none", &[(7, "", ""), (50, "", done)], None, -1, 1, 7, grace(7)),
@@ -124,7 +130,7 @@ mod tests {
                 18,
                 format!("{}; {seen}", grace(3)),
             ),
-            ("never", &[(3, "", "")], Some("0"), -1, 0, 0, format!("{}; {hangs}", grace(0))),
+            ("never", &[(3, "", "")], Some("0"), -1, 0, 0, String::new()),
         ] {
             let got = estimate(pods, rule, flag);
             assert_eq!(got, Estimate { steps, seconds, basis }, "{title}");

@@ -22,6 +22,7 @@ mod drainer;
 mod estimate;
 mod explain;
 mod filters;
+mod groups;
 mod kept;
 mod leaves;
 mod node_pod;
@@ -73,7 +74,7 @@ pub fn plan(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Pl
     let drainable: Vec<Drainable<'_>> = nodes
         .iter()
         .zip(&pods)
-        .filter(|(n, _)| !matches!(n.alone, Verdict::Blocked | Verdict::Kept))
+        .filter(|(n, _)| !matches!(n.alone, Verdict::Blocked | Verdict::Kept) && !n.is_open())
         .map(|(n, pods)| Drainable { node: n.node.meta.name.clone(), pods })
         .collect();
     let order = order::order(&rules, &drainable, request.after);

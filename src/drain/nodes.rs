@@ -13,7 +13,7 @@ use super::note;
 use super::options::Flag;
 use super::outcome::Verdict;
 use super::plan::{NodePlan, Request};
-use super::rules::{OUT_OF_SERVICE, is_hidden};
+use super::rules::{OUT_OF_SERVICE, is_hidden, is_left_out};
 use super::simulation::Simulation;
 use super::simulation::drain::NodeRun;
 use crate::cure::Remedy;
@@ -102,8 +102,13 @@ fn node_plan(
 ) -> NodePlan {
     let pods = explain::pods(context, sim, list, run, drained);
     let mut verdict = Verdict::over(&pods);
+    let mut findings = of_node(context, node, list);
     if is_hidden(context.snapshot, Kind::Pod) {
         verdict = verdict.max(Verdict::Unknown);
+    } else if is_left_out(context.snapshot, Kind::Pod) {
+        verdict = verdict.max(Verdict::Unknown);
+        let text = "the input has no pods and does not say that they were read: what runs on the node is not known";
+        findings.push(Finding::new(Code::NotJudged, text).about([Ref::node(&node.meta.name)]));
     }
     let mut needed: Vec<Flag> = list.iter().flat_map(|p| p.status.needs.iter().copied()).collect();
     needed.sort_unstable();
@@ -120,7 +125,7 @@ fn node_plan(
         command: command::line(&Kubectl::of(context.snapshot), &[&node.meta.name], context.options, &by_hand),
         needed_flags: needed,
         estimate: Estimate::new(context, list, run),
-        findings: of_node(context, node, list),
+        findings,
         forced_at: pods.iter().filter_map(|p| p.forced_at).min(),
         pods,
     }

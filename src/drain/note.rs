@@ -33,6 +33,8 @@ pub struct Note {
     pub about: Vec<Ref>,
     /// What can be done.
     pub remedies: Vec<Remedy>,
+    /// Why nothing is offered.
+    pub no_remedy: Option<String>,
     /// Another severity than the code's.
     pub severity: Option<Severity>,
 }
@@ -40,8 +42,8 @@ pub struct Note {
 impl Note {
     /// A note that keeps no pod from being drained.
     pub fn new(code: Code, text: impl Into<String>) -> Self {
-        let (about, remedies) = (Vec::new(), Vec::new());
-        Self { code, drainability: Drainability::Drains, text: text.into(), about, remedies, severity: None }
+        let (about, remedies, no_remedy) = (Vec::new(), Vec::new(), None);
+        Self { code, drainability: Drainability::Drains, text: text.into(), about, remedies, no_remedy, severity: None }
     }
 
     /// The same note, with what it means for the pod.
@@ -98,5 +100,6 @@ fn finding(note: &Note, pods: &[&Arc<Pod>]) -> Finding {
     finding = finding.about(pods.iter().map(|p| Ref::pod(p))).about(note.about.iter().cloned());
     finding.severity = note.severity.unwrap_or(finding.severity);
     finding.remedies.clone_from(&note.remedies);
+    finding.no_remedy.clone_from(&note.no_remedy);
     finding
 }

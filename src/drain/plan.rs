@@ -4,7 +4,7 @@ use super::actor::ActorPlan;
 use super::estimate::Estimate;
 use super::options::{After, DrainOptions, Flag};
 use super::order::Order;
-use super::outcome::{PodPlan, Verdict};
+use super::outcome::{Outcome, PodPlan, Verdict};
 use crate::finding::Finding;
 use crate::snapshot::node::Node;
 use std::sync::Arc;
@@ -56,4 +56,11 @@ pub struct NodePlan {
     pub findings: Vec<Finding>,
     /// How long it takes.
     pub estimate: Estimate,
+}
+
+impl NodePlan {
+    /// Whether some pod of it is refused, and it cannot be told whether that ends.
+    pub fn is_open(&self) -> bool {
+        self.pods.iter().any(|p| p.outcome == Outcome::Unknown && p.step.is_none())
+    }
 }

@@ -6,8 +6,13 @@ use super::rules::Rules;
 use super::simulation::Simulation;
 use super::testing::{Cluster, with_context};
 use super::{Plan, Request, plan};
-use crate::budget::Selection;
-use crate::finding::Code;
+use crate::autoscale::Outlook;
+use crate::budget::{Selection, judge};
+use crate::cure::{Change, Remedy};
+use crate::finding::{Code, Finding};
+use crate::pending;
+use crate::sched::State;
+use crate::sched::place::Placed;
 use crate::snapshot::node::Node;
 use crate::snapshot::{Snapshot, Str};
 use proptest::prelude::*;
@@ -60,6 +65,25 @@ fn app(nodes: usize) -> impl Strategy<Value = App> {
 
 fn clusters() -> impl Strategy<Value = (usize, Vec<App>)> {
     (2usize..6).prop_flat_map(|nodes| (Just(nodes), prop::collection::vec(app(nodes), 1..6)))
+}
+
+/// The same with rules that never allow anything among them.
+fn strict_clusters() -> impl Strategy<Value = (usize, Vec<App>)> {
+    let never = prop::collection::vec(
+        prop::sample::select(vec![
+            None,
+            Some(r#""maxUnavailable": 0"#),
+            Some(r#""minAvailable": "100%""#),
+            Some(r#""minAvailable": 4"#),
+        ]),
+        6,
+    );
+    (clusters(), never).prop_map(|((nodes, mut apps), never)| {
+        for (app, rule) in apps.iter_mut().zip(never) {
+            app.rule = rule.or(app.rule);
+        }
+        (nodes, apps)
+    })
 }
 
 fn build(nodes: usize, apps: &[App]) -> Snapshot {
@@ -132,6 +156,26 @@ fn after_round(snapshot: &Snapshot, round: &[Str]) -> Snapshot {
     })
 }
 
+/// The cluster once a remedy was done and what it sets off has come to an end: Deployments that it restarts are rolled out.
+fn done(snapshot: &Snapshot, remedy: &Remedy) -> Option<Snapshot> {
+    let changed = remedy.changes().iter().fold(snapshot.clone(), |changed, change| change.apply(&changed));
+    let restarts = remedy.changes().iter().filter_map(|c| if let Change::Restart(w) = c { Some(w) } else { None });
+    let restarts: Vec<_> = restarts.collect();
+    if restarts.is_empty() {
+        return Some(changed);
+    }
+    with_context(&changed, &DrainOptions::default(), |context| {
+        let mut sim = Simulation::new(context);
+        restarts.iter().all(|w| sim.roll_out(w)).then(|| sim.snapshot())
+    })
+}
+
+/// The remedies of findings that were tried by changes of objects.
+fn tried<'f>(findings: &'f [Finding], codes: &'f [Code]) -> impl Iterator<Item = (&'f Finding, &'f Remedy)> {
+    let of = findings.iter().filter(|f| codes.contains(&f.code));
+    of.flat_map(|f| f.remedies.iter().map(move |r| (f, r))).filter(|(_, r)| r.is_verified() && !r.changes().is_empty())
+}
+
 /// The same clusters at every run, so that a change is judged by itself; PROPTEST_RNG_SEED gives others.
 fn config() -> ProptestConfig {
     let mut config = ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() };
@@ -193,6 +237,68 @@ proptest! {
                 prop_assert!(node.verdict != Verdict::Blocked, "{} of {round:?}: {:?}", node.node.meta.name, node.findings);
             }
             snapshot = after_round(&snapshot, &round);
+        }
+    }
+
+    #[test]
+    fn a_verified_cure_of_a_drain_gives_what_it_promises((nodes, apps) in strict_clusters()) {
+        let snapshot = build(nodes, &apps);
+        let codes = [Code::BudgetNever, Code::BudgetWaits, Code::BudgetShared, Code::SyncFailed, Code::StuckTerminating];
+        for node in planned(&snapshot, &snapshot.nodes, true).nodes {
+            let stayed: Vec<String> = node.pods.iter().filter(|p| p.blocks()).map(|p| p.pod.meta.path()).collect();
+            for (finding, remedy) in tried(&node.findings, &codes) {
+                let changed = done(&snapshot, remedy);
+                prop_assert!(changed.is_some(), "{}: the restart does not end", remedy.text);
+                let Some(changed) = changed else { continue };
+                let Some(anew) = changed.nodes.named("", &node.node.meta.name).cloned() else { continue };
+                for pod in planned(&changed, &[anew], false).nodes.iter().flat_map(|n| &n.pods).filter(|p| p.blocks()) {
+                    let path = pod.pod.meta.path();
+                    let promised = finding.objects.contains(&format!("Pod/{path}"));
+                    prop_assert!(
+                        !promised && stayed.contains(&path),
+                        "{path} stays after: {} ({})\n{:?}", remedy.text, finding.message, pod.notes.first()
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_verified_cure_of_a_budget_gives_what_it_promises((nodes, apps) in strict_clusters()) {
+        let snapshot = build(nodes, &apps);
+        let codes = [Code::ZeroByRule, Code::NoRule, Code::SyncFailed, Code::UnmanagedPods];
+        let selection = Selection::new(&snapshot);
+        for (at, budget) in snapshot.budgets.iter().enumerate() {
+            let Some(judged) = judge(&snapshot, &selection, at) else { continue };
+            for (_, remedy) in tried(&judged.findings, &codes) {
+                let Some(changed) = done(&snapshot, remedy) else { continue };
+                let Some(at) = changed.budgets.position(budget.meta.ns(), &budget.meta.name) else { continue };
+                let then = judge(&changed, &Selection::new(&changed), at).map(|j| j.verdict);
+                prop_assert!(then.is_some_and(crate::budget::Verdict::comes_to_allow), "{}: {} makes it {then:?}", budget.meta.path(), remedy.text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_verified_cure_of_a_pending_pod_gives_what_it_promises((nodes, apps) in clusters()) {
+        // What a drain leaves without a place, while its node is cordoned.
+        let snapshot = build(nodes, &apps);
+        let drained = with_context(&snapshot, &DrainOptions::default(), |context| {
+            let pods = Rules::new(context).node_pods("n0");
+            let mut sim = Simulation::new(context);
+            sim.drain(&[("n0".into(), &pods)]);
+            sim.snapshot()
+        });
+        let (state, about) = (State::new(&drained), pending::context::Context::new(&drained));
+        for pod in drained.pods.iter().filter(|p| p.node.is_none() && p.is_active()) {
+            let owner = drained.top_controller_of(&pod.meta);
+            let (_, findings) = pending::report::explained(pod, owner, &state, &Outlook::default(), &about, true);
+            for remedy in findings.iter().flat_map(|f| &f.remedies).filter(|r| r.is_verified() && !r.changes().is_empty()) {
+                let Some(changed) = done(&drained, remedy) else { continue };
+                // One that is deleted is made anew.
+                let anew = changed.pods.named(pod.meta.ns(), &pod.meta.name).unwrap_or(pod);
+                prop_assert!(State::new(&changed).place(anew) != Placed::Nowhere, "{}: {}", pod.meta.path(), remedy.text);
+            }
         }
     }
 }

@@ -139,6 +139,13 @@ codes! {
         such_as "CloudNativePG keeps its primary with a budget and moves the primary once the node is cordoned."
         cure "Use the operator's own way to drain a node."
     },
+    GroupRestart = "group-restart" Warning {
+        means "Evicting the pod makes a controller restart or end the whole group that the pod is of: it deletes the other pods, \
+               past every budget."
+        such_as "A worker of a LeaderWorkerSet with restartPolicy RecreateGroupOnPodRestart; a Job of a JobSet that fails."
+        cure "Drain when the group has saved its work, and all nodes that have pods of one group together; or keep the pods of a \
+              group on one node."
+    },
     InvalidBudget = "invalid-budget" Error {
         means "The API server refuses the budget as it is written, so it is never created or changed to this."
         such_as "Both minAvailable and maxUnavailable are set, or minAvailable is 120%."

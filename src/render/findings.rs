@@ -17,9 +17,10 @@ pub fn paragraph(finding: &Finding, screen: &Screen) -> String {
 /// The remedies of some findings, numbered; each with its commands, its risk, how it is taken back, and whether it was
 /// tried. `aim` says what they are for: `to unblock n1`.
 pub fn remedies<'a>(findings: impl IntoIterator<Item = &'a Finding>, aim: &str, screen: &Screen) -> String {
-    let told = digest::remedies(findings);
+    let findings: Vec<&Finding> = findings.into_iter().collect();
+    let told = digest::remedies(findings.iter().copied());
     let heading = match told.len() {
-        0 => return String::new(),
+        0 => return none(&findings, aim, screen),
         1 => format!("{aim}:"),
         _ => format!("{aim}, one of (least change first):"),
     };
@@ -28,6 +29,21 @@ pub fn remedies<'a>(findings: impl IntoIterator<Item = &'a Finding>, aim: &str, 
         out.push_str(&one(at + 1, remedy, screen.prose_width()));
     }
     out
+}
+
+/// Why nothing is offered, where that is said.
+fn none(findings: &[&Finding], aim: &str, screen: &Screen) -> String {
+    let mut told: Vec<&String> = Vec::new();
+    for why in findings.iter().filter_map(|f| f.no_remedy.as_ref()) {
+        if !told.contains(&why) {
+            told.push(why);
+        }
+    }
+    let lines = told.iter().map(|why| format!("  {}\n", wrap(&safe(why), screen.prose_width(), 2)));
+    match lines.collect::<String>() {
+        lines if lines.is_empty() => lines,
+        lines => format!("{}\n{lines}", paint(&format!("{aim}:"), Tone::Strong)),
+    }
 }
 
 fn one(number: usize, remedy: &Remedy, width: usize) -> String {

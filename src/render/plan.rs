@@ -161,6 +161,8 @@ fn blocked_by(blocker: &Blocker<'_>, document: &Document<DrainPlan>, screen: &Sc
         .filter(|f| f.code == Code::ReplacementUnschedulable && blocker.finding.code == Code::BudgetShared);
     if let Some(remedy) = place.chain([blocker.finding]).find_map(|f| f.remedies.first()) {
         line(&digest::fix(remedy));
+    } else if let Some(why) = &blocker.finding.no_remedy {
+        line(why);
     }
     if let Some(node) = blocker.nodes.first() {
         let words = ["drain-plan".to_owned(), node.to_string()];
@@ -323,25 +325,34 @@ fn headline(n: &NodeReport, width: usize) -> String {
 }
 
 fn time(n: &NodeReport, actor: Option<&ActorReport>) -> String {
-    let blocked = count_pods(n, PodReport::blocks);
-    let takes = format!("About {} ({}).", duration_words(n.estimate.seconds), n.estimate.basis);
-    if n.verdict != Verdict::Blocked {
-        return takes;
+    let takes = n.duration();
+    match ends(n, actor) {
+        None => takes.map_or_else(|| "Nothing is evicted.".to_owned(), |takes| format!("Takes {takes}.")),
+        Some(ends) => match takes {
+            None => ends,
+            Some(takes) => format!("{ends} The other pods are gone in {takes}."),
+        },
     }
+}
+
+/// How a drain ends that is blocked.
+fn ends(n: &NodeReport, actor: Option<&ActorReport>) -> Option<String> {
+    let blocked = Some(count_pods(n, PodReport::blocks)).filter(|_| n.verdict == Verdict::Blocked)?;
     if let Some(actor) = actor {
-        return by_actor(actor, blocked, &takes);
+        return Some(by_actor(actor, blocked));
     }
     let stay = if blocked == 1 { "1 pod stays".to_owned() } else { format!("{blocked} pods stay") };
     let limit = if n.command.contains(" --timeout=") { "until --timeout" } else { "without limit (no --timeout)" };
     let errors = n.pods.iter().filter(|p| p.blocks()).all(|p| p.codes.contains(&Code::Overlap));
-    if errors {
-        return format!("The drain ends in an error: {stay}.");
-    }
-    format!("The drain does not end: {stay}. kubectl waits {limit}. The other pods: {}", takes.to_lowercase())
+    Some(if errors {
+        format!("The drain ends in an error: {stay}.")
+    } else {
+        format!("The drain does not end: {stay}. kubectl waits {limit}.")
+    })
 }
 
 /// How the drain of a blocked node goes on, by another drainer than kubectl.
-fn by_actor(actor: &ActorReport, blocked: usize, takes: &str) -> String {
+fn by_actor(actor: &ActorReport, blocked: usize) -> String {
     let setting = |name: &str| actor.settings.get(name).map_or("", |s| s.as_str());
     let stay = if blocked == 1 { "1 pod stays".to_owned() } else { format!("{blocked} pods stay") };
     match setting("deadline") {
@@ -352,7 +363,7 @@ fn by_actor(actor: &ActorReport, blocked: usize, takes: &str) -> String {
                 setting("retry")
             )
         }
-        deadline => format!("The drain is given up after {deadline}: {stay}. The other pods: {}", takes.to_lowercase()),
+        deadline => format!("The drain is given up after {deadline}: {stay}."),
     }
 }
 
@@ -467,6 +478,7 @@ fn rounds(plan: &DrainPlan, screen: &Screen) -> String {
     let width = screen.prose_width();
     let blocked: Vec<&str> = plan.nodes.iter().filter(|n| n.alone == Verdict::Blocked).map(|n| &*n.name).collect();
     let mut out = match plan.order.len() {
+        0 if blocked.is_empty() => return "\nNo order: whether the nodes drain is not known.\n".to_owned(),
         0 => return "\nNo node can be drained before it is unblocked.\n".to_owned(),
         1 => "\n1 round: its nodes can be drained at the same time.\n".to_owned(),
         n if plan.lower_bound == n => format!("\n{n} rounds:\n"),

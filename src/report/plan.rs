@@ -7,6 +7,7 @@ use crate::drain::outcome::{Action, Outcome, PodPlan, Replacement, Verdict};
 use crate::drain::{NodePlan, Plan};
 use crate::finding::{Code, Finding, Severity};
 use crate::snapshot::Str;
+use crate::snapshot::age::duration_words;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -245,6 +246,20 @@ impl PodReport {
 }
 
 impl NodeReport {
+    /// How long it takes, in words; `None` where nothing is evicted.
+    pub fn duration(&self) -> Option<String> {
+        let (estimate, words) = (&self.estimate, duration_words(self.estimate.seconds));
+        match (estimate.steps, estimate.seconds, estimate.basis.as_str()) {
+            (0, ..) => None,
+            (1, 0, _) => Some("no time".to_owned()),
+            // Nothing but grace periods are waited for: an upper bound.
+            (1, _, basis) if !self.pods.iter().any(|p| p.outcome == Outcome::Waits) => {
+                Some(format!("at most {words} ({basis})"))
+            }
+            (_, _, basis) => Some(format!("about {words} ({basis})")),
+        }
+    }
+
     /// The finding that says why a pod of the node has its outcome.
     pub fn about(&self, pod: &PodReport) -> Option<&Finding> {
         let reference = pod.reference();

@@ -16,11 +16,16 @@ use super::{Snapshot, Source, Twice};
 use crate::wire::events::Event;
 use crate::wire::events_v1;
 use crate::wire::item::{Item, ItemError};
+use crate::wire::policy::PodDisruptionBudget;
 use crate::wire::status::Status;
 use crate::wire::type_meta::TypeMeta;
 use foldhash::{HashSet, HashSetExt};
 use jiff::Timestamp;
 use std::sync::Arc;
+
+fn version_of(head: &TypeMeta) -> &str {
+    api_version::split(&head.api_version).1
+}
 
 /// Collects objects of every kind.
 #[derive(Default)]
@@ -83,6 +88,17 @@ impl Builder {
                 self.coverage.note(Kind::Event, ReadOutcome::Read);
                 self.tables.events.push(Arc::new(Event::from(event).keep(&mut self.reader)?));
                 Ok(Some(Kind::Event))
+            }
+            Recognised::OtherVersion(kind @ Kind::PodDisruptionBudget) if version_of(head) == "v1beta1" => {
+                let wire: PodDisruptionBudget = item.decode_json()?;
+                let mut budget = wire.keep(&mut self.reader)?;
+                // What selects every pod in policy/v1 selects none here. Mirrors `pkg/apis/policy/v1beta1/conversion.go`.
+                if budget.selector.is_everything() {
+                    budget.selector = LabelSelector::Nothing;
+                }
+                self.coverage.note(kind, ReadOutcome::Read);
+                self.tables.budgets.push(Arc::new(budget));
+                Ok(Some(kind))
             }
             Recognised::OtherVersion(kind) => {
                 let words = format!("the input has it as {}, which is not read", head.api_version);

@@ -92,6 +92,11 @@ macro_rules! each_kind {
                 operators::CloudNativePGCluster => cloud_native_pg_clusters;
             custom VirtualMachineInstance: "kubevirt.io" "v1" "virtualmachineinstances" "" Namespaced,
                 operators::VirtualMachineInstance => virtual_machine_instances;
+            custom LeaderWorkerSet: "leaderworkerset.x-k8s.io" "v1" "leaderworkersets" "lws" Namespaced,
+                groups::LeaderWorkerSet => leader_worker_sets;
+            custom JobSet: "jobset.x-k8s.io" "v1alpha2" "jobsets" "" Namespaced, groups::JobSet => job_sets;
+            custom VolcanoJob = "Job": "batch.volcano.sh" "v1alpha1" "jobs" "vcjob" Namespaced,
+                groups::VolcanoJob => volcano_jobs;
             custom NodePool: "karpenter.sh" "v1" "nodepools" "" Cluster, karpenter::NodePool => node_pools;
             custom NodeClaim: "karpenter.sh" "v1" "nodeclaims" "" Cluster, karpenter::NodeClaim => node_claims;
             custom EC2NodeClass: "karpenter.k8s.aws" "v1" "ec2nodeclasses" "" Cluster,

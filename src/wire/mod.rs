@@ -11,6 +11,7 @@ pub mod core;
 pub(crate) mod crd;
 pub(crate) mod events;
 pub(crate) mod events_v1;
+pub(crate) mod groups;
 pub(crate) mod item;
 pub(crate) mod karpenter;
 pub(crate) mod kueue;

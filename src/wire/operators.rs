@@ -36,5 +36,7 @@ json! {
     /// `postgresql.cnpg.io/v1.ClusterSpec`.
     CloudNativePGClusterSpec {
         instances: Option<i64>,
+        #[serde(rename = "enablePDB")]
+        enable_pdb: Option<bool>,
     }
 }

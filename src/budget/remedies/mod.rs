@@ -10,6 +10,7 @@ mod selector;
 mod sync;
 
 use super::context::BudgetContext;
+use super::operators::operator;
 use super::rules::Cause;
 use crate::cure::Remedy;
 use crate::finding::Code;
@@ -17,9 +18,17 @@ use crate::snapshot::budget::Fault;
 
 /// Puts to every cause what can be done about it.
 pub fn add(b: &BudgetContext<'_>, causes: &mut [Cause]) {
+    // What an operator makes it makes again: its own way comes before every change of the budget.
+    let way = operator(&b.budget).map(|o| Remedy::advice(o.way));
     for cause in causes {
         cause.finding.remedies = of(b, cause.finding.code);
+        let refuses = cause.finding.code == Code::OperatorOwned || changes_budget(&cause.finding.remedies);
+        cause.finding.remedies.splice(0..0, way.clone().filter(|_| refuses));
     }
+}
+
+fn changes_budget(remedies: &[Remedy]) -> bool {
+    remedies.iter().any(Remedy::changes_budget)
 }
 
 fn of(b: &BudgetContext<'_>, code: Code) -> Vec<Remedy> {

@@ -6,7 +6,7 @@ use crate::budget::evict::is_granted_without;
 use crate::budget::numbers::by_pods;
 use crate::budget::operators::operator;
 use crate::budget::rolling_update::resolve_fenceposts;
-use crate::cure::{Change, Cure, manager};
+use crate::cure::{Change, Cure, Remedy, manager};
 use crate::drain::context::DrainContext;
 use crate::drain::refusal::Refusal;
 use crate::drain::rules::OUT_OF_SERVICE;
@@ -241,9 +241,13 @@ fn for_stuck(held: &Held<'_>) -> Vec<Cure> {
     all
 }
 
+/// What to do about a budget that an operator makes.
+pub fn operator_s_way(context: &DrainContext<'_>, held: &Held<'_>) -> Option<Remedy> {
+    Some(Remedy::advice(operator(budget(context, held.refusal?.budget()?)?)?.way))
+}
+
 /// Who owns the budget and makes it again, in words.
-pub fn owned_by_operator(context: &DrainContext<'_>, held: &Held<'_>) -> Option<String> {
+pub fn owned(context: &DrainContext<'_>, held: &Held<'_>) -> Option<String> {
     let b = budget(context, held.refusal?.budget()?)?;
-    let operator = operator(b).map(|o| format!("{} makes budget {}: {}", o.name, b.meta.path(), o.way));
-    operator.or_else(|| b.meta.controller.as_ref().and_then(|_| manager(&b.meta)))
+    b.meta.controller.as_ref().and_then(|_| manager(&b.meta))
 }

@@ -41,10 +41,11 @@ pub fn add(context: &DrainContext<'_>, request: &Request, nodes: &mut [NodePlan]
             // The same budget on another node: what was tried there is offered here.
             let tried = held.refusal.is_none_or(|r| known.insert(r));
             let run = Run { context, trials: &trials, plan, held, drained };
-            let remedies = if tried { run.remedies() } else { run.untried() };
+            let (remedies, none) = if tried { run.remedies() } else { (run.untried(), None) };
             for at in group {
                 if let Some(note) = plan.pods.get_mut(at).and_then(|p| p.notes.first_mut()) {
                     note.remedies.splice(0..0, remedies.iter().cloned());
+                    note.no_remedy = none.clone().filter(|_| note.remedies.is_empty());
                 }
             }
         }
@@ -85,7 +86,8 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn remedies(&self) -> Vec<Remedy> {
+    /// What was tried with success; where nothing was, why.
+    fn remedies(&self) -> (Vec<Remedy>, Option<String>) {
         let stayed: Vec<String> = {
             let stays = self.plan.pods.iter().filter(|p| p.blocks() || p.forced_at.is_some());
             stays.map(|p| p.pod.meta.path()).collect()
@@ -94,6 +96,8 @@ impl Run<'_> {
         let mut told: Vec<Remedy> = Vec::new();
         let mut failed: Vec<String> = Vec::new();
         let mut relaxed = false;
+        // An operator's own way comes before every change.
+        told.extend(candidates::operator_s_way(self.context, &self.held));
         told.extend(self.flags(&stayed));
         for cure in candidates(self.context, &self.held) {
             if told.len() >= TOLD {
@@ -127,10 +131,8 @@ impl Run<'_> {
             let holds = |changed: &Snapshot| self.keeps_promise(&stayed, self.trials.outcomes(changed, self.drained));
             told.extend(remedy.tried_again(snapshot, holds));
         }
-        if told.is_empty() {
-            told.push(self.none(&failed));
-        }
-        told
+        let none = told.is_empty().then(|| self.none(&failed));
+        (told, none)
     }
 
     /// Whether a trial came to an end, and all that is held is removed in it.
@@ -140,8 +142,9 @@ impl Run<'_> {
 
     /// What was tried for the same cause on another node.
     fn untried(&self) -> Vec<Remedy> {
+        let way = candidates::operator_s_way(self.context, &self.held);
         let cures = candidates(self.context, &self.held).into_iter().take(2);
-        cures.map(|c: Cure| c.untried(self.context.snapshot)).collect()
+        way.into_iter().chain(cures.map(|c: Cure| c.untried(self.context.snapshot))).collect()
     }
 
     /// The remedies that the plan has for new pods without a place.
@@ -189,16 +192,16 @@ impl Run<'_> {
     }
 
     /// Why nothing is offered.
-    fn none(&self, failed: &[String]) -> Remedy {
-        if let Some(way) = candidates::owned_by_operator(self.context, &self.held) {
-            return Remedy::advice(format!("no change of the budget is offered: {way}"));
+    fn none(&self, failed: &[String]) -> String {
+        if let Some(owned) = candidates::owned(self.context, &self.held) {
+            return format!("no change of the budget is offered: {owned}");
         }
-        Remedy::advice(match failed {
-            [] => "no single change is known that would let the pods be evicted".to_owned(),
+        match failed {
+            [] => "no single change is known with which the pods can be evicted".to_owned(),
             failed => format!(
-                "no single change was found that lets the pods be evicted; tried without success: {}",
+                "no single change was found with which the pods can be evicted; tried without success: {}",
                 failed.join("; ")
             ),
-        })
+        }
     }
 }

@@ -12,6 +12,7 @@ use super::drainer::Removes;
 use super::filters::Decision;
 use super::node_pod::NodePod;
 use super::note::{Drainability, Note};
+use super::operators;
 use super::outcome::{Action, Outcome, PodPlan, Replacement};
 use super::refusal::Refusal;
 use super::rules::is_hidden;
@@ -71,7 +72,10 @@ fn tried(
     // What is deleted past its budget is told as that, and then why the budget refused.
     let at = if a.forced_at.is_some() { 0 } else { notes.len() };
     notes.splice(at..at, by_time);
-    notes.extend(p.notes.iter().cloned());
+    // What the operator does in the course of the drain is told, rather than what it would do now.
+    let told = |n: &&Note| a.operator.is_none() || n.code != Code::OperatorOwned;
+    notes.extend(p.notes.iter().filter(told).cloned());
+    notes.extend(operator(context, a));
     let mut replacement = None;
     if a.step.is_some() {
         replacement = sim.replacement_of(a.pod).and_then(|r| match (&r.node, &r.new_node) {
@@ -93,10 +97,16 @@ fn tried(
     plan(context, p, (action, outcome), a.step, replacement, (forced_at, notes))
 }
 
+/// What the operator of its budget does, where that is not told with the refusal.
+fn operator(context: &DrainContext<'_>, a: &Attempt) -> Option<Note> {
+    let answer = a.operator.as_ref().filter(|_| a.open().is_none())?;
+    operators::note(context.budgets.get(a.refusal?.budget()?)?, answer)
+}
+
 /// What becomes of a pod that the drainer removes.
 pub fn outcome(context: &DrainContext<'_>, p: &NodePod, a: &Attempt) -> Outcome {
     match (a.step, a.end) {
-        (None, _) if matches!(a.refusal, Some(Refusal::NotJudged(_))) => Outcome::Unknown,
+        (None, _) if matches!(a.refusal, Some(Refusal::NotJudged(_))) || a.open().is_some() => Outcome::Unknown,
         (Some(_), _) if a.forced_at.is_some() => Outcome::Waits,
         (None, _) if matches!(a.refusal, Some(Refusal::Held(_))) && is_of_job(&p.pod) => Outcome::Waits,
         (None, _) | (Some(_), End::Never | End::Outlasts) => Outcome::Stays,

@@ -3,12 +3,14 @@
 
 use super::obstacle::{self, Obstacle};
 use crate::autoscale::karpenter::disruption::DO_NOT_DISRUPT;
+use crate::budget::operators::operator;
 use crate::budget::{Judgement, Verdict};
 use crate::cure::Remedy;
 use crate::drain::context::DrainContext;
 use crate::drain::drainer::{Removes, WithoutFlag};
 use crate::drain::node_pod::NodePod;
 use crate::drain::note::{Drainability, Note};
+use crate::drain::operators::Answer;
 use crate::drain::options::Flag;
 use crate::drain::refusal::Refusal;
 use crate::drain::simulation::Simulation;
@@ -101,16 +103,24 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
             let why = first_finding(context, id).map(|f| f.message.clone()).unwrap_or_default();
             vec![Note::new(code, format!("whether budget {path} allows the eviction is not known: {why}"))]
         }),
-        Refusal::Budget(id) => with_budget(context, id, |path| match code {
-            Code::BudgetNever => never(context, id, path),
-            Code::BudgetShared => vec![shared(context, sim, (id, path), p, stays)],
-            _ => vec![waits(context, sim, id, path)],
-        }),
+        Refusal::Budget(id) => match (a.open(), moved(context, id, a)) {
+            (Some(question), _) => open(context, id, question),
+            (None, Some(text)) => vec![Note::new(code, text)],
+            (None, None) => with_budget(context, id, |path| match code {
+                Code::BudgetNever if stays => never(context, id, path),
+                // Another controller has deleted the pod.
+                Code::BudgetNever => {
+                    vec![Note::new(code, format!("budget {path} refuses the eviction for as long as the pod runs"))]
+                }
+                Code::BudgetShared => vec![shared(context, sim, (id, path), p, stays)],
+                _ => vec![waits(context, sim, id, path)],
+            }),
+        },
     };
     let budgets = || p.budgets.iter().filter_map(|id| Some(Ref::budget(context.budgets.get(*id)?)));
     for (at, note) in notes.iter_mut().enumerate() {
         note.about.extend(budgets());
-        if at == 0 && stays && code != Code::NotJudged {
+        if at == 0 && stays && code != Code::NotJudged && a.open().is_none() {
             note.drainability = Drainability::Refused(refusal);
             note.severity = Some(Severity::Error);
         }
@@ -151,6 +161,32 @@ fn with_budget(context: &DrainContext<'_>, id: BudgetId, notes: impl FnOnce(&str
 /// What `status` says first of a budget.
 fn first_finding<'c>(context: &'c DrainContext<'_>, id: BudgetId) -> Option<&'c Finding> {
     context.budgets.judgement(id)?.findings.first()
+}
+
+/// The budget refuses the eviction until its operator has acted.
+fn moved(context: &DrainContext<'_>, id: BudgetId, a: &Attempt) -> Option<String> {
+    let (budget, Answer::Moves { what, .. }) = (context.budgets.get(id)?, a.operator.as_ref()?) else { return None };
+    a.step?;
+    let operator = operator(budget)?;
+    Some(format!(
+        "budget {} ({}) refuses the eviction until {} has acted: {what}",
+        budget.meta.path(),
+        budget.rule,
+        operator.name
+    ))
+}
+
+/// The budget's operator lifts it or does not: what decides that is not in the input.
+fn open(context: &DrainContext<'_>, id: BudgetId, question: &str) -> Vec<Note> {
+    let Some(budget) = context.budgets.get(id) else { return Vec::new() };
+    let Some(operator) = operator(budget) else { return Vec::new() };
+    let text = format!(
+        "budget {} refuses the eviction now, and {} decides whether it comes to allow the eviction: {question}",
+        budget.meta.path(),
+        operator.name
+    );
+    let note = Note::new(Code::OperatorOwned, text).means(Drainability::Unknown).severity(Severity::Warning);
+    vec![note.remedy(Remedy::advice(operator.way))]
 }
 
 /// The rule allows nothing; what else keeps the budget from allowing anything is told by itself.

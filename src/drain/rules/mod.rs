@@ -6,6 +6,7 @@ mod finalizers;
 mod flags;
 mod gates;
 mod grace;
+mod groups;
 mod jobs;
 mod no_prestop;
 mod operators;
@@ -20,7 +21,7 @@ mod webhooks;
 
 pub use rule::RuleContext;
 pub use stuck::OUT_OF_SERVICE;
-pub use unread::is_hidden;
+pub use unread::{is_hidden, is_left_out};
 
 use super::context::DrainContext;
 use super::filters::Decision;
@@ -41,6 +42,7 @@ const ALL: &[fn(&RuleContext<'_>, &mut Vec<Note>)] = &[
     operators::check,
     ordered::check,
     jobs::check,
+    groups::check,
     rollout::check,
     grace::check,
     no_prestop::check,

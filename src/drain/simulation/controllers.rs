@@ -6,6 +6,7 @@ use super::stateful_sets::Ordinal;
 use super::{Event, Simulation};
 use crate::admission::Verb;
 use crate::drain::controllers::{Controller, Makes, OnEviction, controller_key, pods_of};
+use crate::drain::groups;
 use crate::drain::replacement::{new_name, replacement};
 use crate::snapshot::pod::Pod;
 use std::collections::HashSet;
@@ -69,6 +70,17 @@ impl Simulation<'_> {
         let rest: Vec<PodId> = (0..self.pods.len()).filter(|id| self.pods.get(*id).is_some_and(running)).collect();
         for id in rest {
             self.push(self.now, Event::Deleted(id));
+        }
+    }
+
+    /// The rest of a group that restarts as one is deleted with one of its pods.
+    pub(super) fn restart_group(&mut self, pod: &Arc<Pod>) {
+        let Some(restart) = groups::restart(self.context, pod).filter(|r| r.certain) else { return };
+        for other in &restart.others {
+            let id = self.enter(other);
+            if self.pods.get(id).is_some_and(|p| matches!(p.stage, Stage::Pending | Stage::Bound)) {
+                self.push(self.now, Event::Deleted(id));
+            }
         }
     }
 

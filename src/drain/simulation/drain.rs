@@ -27,6 +27,8 @@ pub struct Attempt {
     pub refusal: Option<Refusal>,
     /// Whether the first try was refused.
     pub refused_first: bool,
+    /// What the operator of the budget that refused it first does about that.
+    pub operator: Option<operators::Answer>,
     /// How its deletion ends.
     pub end: End,
     /// When it was deleted past its budget, as the drainer's deadline came, in seconds since the simulation began.
@@ -49,6 +51,14 @@ pub enum End {
 }
 
 impl Attempt {
+    /// It is refused, and whether its budget's operator ends that is not known: the question to ask.
+    pub fn open(&self) -> Option<&str> {
+        match &self.operator {
+            Some(operators::Answer::Unknown(question)) if self.step.is_none() => Some(question),
+            _ => None,
+        }
+    }
+
     /// Whether the pod keeps its node from being drained.
     pub fn stays(&self) -> bool {
         self.step.is_none() || matches!(self.end, End::Outlasts | End::Never)
@@ -117,7 +127,16 @@ impl<'s, 'c> Run<'s, 'c> {
             let pod = sim.enter(&p.pod);
             sim.watch_namespace(pod);
             let (refusal, end) = (None, End::InTime);
-            attempts.push(Attempt { at, pod, step: None, refusal, refused_first: false, end, forced_at: None });
+            attempts.push(Attempt {
+                at,
+                pod,
+                step: None,
+                refusal,
+                refused_first: false,
+                operator: None,
+                end,
+                forced_at: None,
+            });
         }
         Self { began: sim.now, sim, drainer, pods, nodes, attempts }
     }
@@ -309,16 +328,22 @@ impl<'s, 'c> Run<'s, 'c> {
             if self.wave_of(attempt) != Some(wave) || tried_before {
                 continue;
             }
-            let (Some(p), known) = (self.pods.get(attempt.at), attempt.pod) else { continue };
-            let answer = match (pass.broken_off, self.sim.by_name_of(known)) {
+            let (pods, tried) = (self.pods, attempt.pod);
+            let Some(p) = pods.get(attempt.at) else { continue };
+            let answer = match (pass.broken_off, self.sim.by_name_of(tried)) {
                 (true, _) => Err(Refusal::NotTried),
                 (false, Some(pod)) => self.ask(p, pod, first).map(|()| pod),
-                (false, None) => Ok(known),
+                (false, None) => Ok(tried),
             };
-            let forced_at = self.sim.forced_at(known);
+            let forced_at = self.sim.forced_at(tried);
             let end = answer.ok().map(|pod| (pod, self.remove(p, pod)));
             let drainer = self.drainer;
+            let operator = match answer {
+                Err(Refusal::Budget(id)) if first => Some(self.operator_answers(p, tried, id)),
+                _ => None,
+            };
             let Some(attempt) = self.attempts.get_mut(at) else { continue };
+            attempt.operator = attempt.operator.take().or(operator);
             match (answer, end) {
                 (Ok(_), Some((pod, end))) => {
                     (attempt.step, attempt.pod, attempt.end) = (Some(step), pod, end);
@@ -372,21 +397,21 @@ impl<'s, 'c> Run<'s, 'c> {
             // kubectl goes on to wait for a pod that is being deleted as it is.
             Refusal::NamespaceTerminating if sim.pod.is_terminating() => return Ok(()),
             Refusal::Stale(_) => self.sim.tick(self.sim.now.saturating_add(self.drainer.retry.first())),
-            Refusal::Budget(id) if first => {
-                if let operators::Answer::Moves { seconds, .. } = self.operator_answers(&p.pod, id) {
-                    self.sim.relieve_in(pod, seconds);
-                }
-            }
             _ => {}
         }
         Err(refusal)
     }
 
-    /// What the operator does that made the budget.
-    fn operator_answers(&self, pod: &Pod, id: BudgetId) -> operators::Answer {
+    /// Lets the operator that made the budget do what it does, and says what that is.
+    fn operator_answers(&mut self, p: &NodePod, tried: PodId, id: BudgetId) -> operators::Answer {
+        let pod = self.sim.by_name_of(tried).unwrap_or(tried);
         let is_ready = |p: &Arc<Pod>| self.sim.known(p).map_or_else(|| p.is_ready(), |sim| sim.ready);
         let present = operators::Present { state: &self.sim.state, is_ready: &is_ready };
-        operators::answer(self.sim.context, &present, pod, id)
+        let answer = operators::answer(self.sim.context, &present, &p.pod, id);
+        if let operators::Answer::Moves { seconds, .. } = answer {
+            self.sim.relieve_in(pod, seconds);
+        }
+        answer
     }
 
     /// The pod is removed.

@@ -293,6 +293,9 @@ impl<'c> Simulation<'c> {
             self.push(self.now.saturating_add(seconds), Event::Gone(id));
         }
         self.controller_sees_deletion(id, &pod, already);
+        if !already {
+            self.restart_group(&pod);
+        }
     }
 
     fn gone(&mut self, id: PodId) {

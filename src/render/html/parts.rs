@@ -32,6 +32,7 @@ pub fn findings<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Markup {
                     (finding.message)
                 }
                 (cures(&finding.remedies))
+                @if let Some(why) = &finding.no_remedy { p { (why) } }
             }
         }
     }

@@ -129,7 +129,8 @@ fn article(at: usize, n: &NodeReport, is_typed: bool) -> Markup {
             @if let Some(finding) = leading { p { b { (finding.message) } } }
             p {
                 (count(n.pods.len(), "pod")) @if !n.pods.is_empty() { ": " (fates.join(", ")) }
-                ". About " (seconds(n.estimate.seconds)) " for those that are evicted (" (n.estimate.basis) ")."
+                "."
+                @if let Some(takes) = n.duration() { " What is evicted is gone in " (takes) "." }
             }
             @if is_typed { pre { (n.command) } }
             (parts::findings(findings))
