@@ -15,7 +15,7 @@ Examples:
   kubectl pdb drain-plan                        every node alone, and the order
   kubectl pdb drain-plan n1                     what is evicted, blocks; fixes
   kubectl pdb drain-plan n1 n2                  in one command; a better order
-  kubectl pdb drain-plan -l pool=a --after gone   a pool that is replaced
+  kubectl pdb drain-plan -l pool=a --parallel 2 --after gone   a pool over time
   kubectl pdb drain-plan n1 --ignore-daemonsets   with the flags of a drain
   kubectl pdb drain-plan n1 --by eks            what an EKS update does
   kubectl pdb drain-plan n1 -w                  what a running drain hangs on
@@ -33,6 +33,12 @@ pub struct DrainPlanArgs {
     /// When the actor goes past budgets, where it can be set to do so
     #[arg(long, value_parser = duration::parse, value_name = "DURATION")]
     pub force_after: Option<Duration>,
+    /// So many nodes at a time, and when each is drained
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub parallel: Option<u16>,
+    /// So many nodes like these are added before
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1000))]
+    pub surge: u16,
     /// Exit status 0 although pods are deleted past a budget
     #[arg(long)]
     pub accept_forced: bool,

@@ -159,7 +159,13 @@ pub(super) fn needs_of(snapshot: &Snapshot) -> Vec<Need> {
 fn options(args: &DrainPlanArgs) -> Result<DrainOptions> {
     let flags = &args.drain;
     let options = flags_of(flags)?;
-    let options = DrainOptions { by: args.by, force_after: args.force_after, ..options };
+    let options = DrainOptions {
+        by: args.by,
+        force_after: args.force_after,
+        parallel: args.parallel.map(usize::from),
+        surge: usize::from(args.surge),
+        ..options
+    };
     check(&options, flags)?;
     Ok(options)
 }
@@ -229,7 +235,7 @@ fn request(args: &DrainPlanArgs, snapshot: &Snapshot, options: DrainOptions) -> 
             nodes.push(node.clone());
         }
     }
-    let each_alone = nodes.is_empty() && args.selector.is_none();
+    let each_alone = nodes.is_empty() && args.selector.is_none() && args.parallel.is_none();
     if nodes.is_empty() {
         let takes = |n: &&Arc<Node>| args.selector.as_ref().is_none_or(|s| s.matches(&n.meta.labels));
         nodes.extend(snapshot.nodes.iter().filter(takes).cloned());

@@ -78,8 +78,8 @@ fn kubectl(options: &DrainOptions) -> Drainer {
         without_flag: WithoutFlag::Assumed,
         filter,
         leaves: "DaemonSet pods, static pods",
-        holds: |_, _| None,
-        wave: |_| 0,
+        holds: |_, _, _| None,
+        wave: |_, _| 0,
         waves: "",
         removes: if options.disable_eviction { Removes::ByDeletion } else { Removes::ByEviction },
         grace: if options.grace_period >= 0 { Grace::Seconds(options.grace_period) } else { Grace::Own },
@@ -196,9 +196,9 @@ fn gke() -> Drainer {
         deadline: Some(Deadline {
             after: HOUR,
             then: AtDeadline::TakesNode("removes the pods that are left, past their budgets, and replaces the node"),
-            setting: "fixed",
+            setting: "nodeDrainConfig.pdbTimeoutDuration; its default is not verified",
         }),
-        force_setting: Some("fixed: after 1 h"),
+        force_setting: Some("nodeDrainConfig.pdbTimeoutDuration of the node pool, 1 h by default"),
         parallel: "maxSurge + maxUnavailable of the node pool, 1 + 0 by default",
         ..with_all_flags()
     }
@@ -274,7 +274,7 @@ fn cluster_api() -> Drainer {
     }
 }
 
-/// kured. Mirrors `Drain` of `internal/k8soperations/drain.go`.
+/// kured. Mirrors `drain` of `cmd/kured/main.go`, and its flags.
 fn kured(options: &DrainOptions) -> Drainer {
     let given = kubectl(options);
     Drainer {
@@ -282,7 +282,7 @@ fn kured(options: &DrainOptions) -> Drainer {
         name: "kured",
         source: Source {
             title: "kured",
-            place: "kubereboot/kured/internal/k8soperations/drain.go",
+            place: "kubereboot/kured/cmd/kured/main.go at 51220cc",
             read: "2026-12-03",
             known: Known::Code,
         },
@@ -306,7 +306,7 @@ fn system_upgrade_controller(options: &DrainOptions) -> Drainer {
         name: "the system-upgrade-controller",
         source: Source {
             title: "system-upgrade-controller",
-            place: "rancher/system-upgrade-controller/pkg/upgrade/job/job.go",
+            place: "rancher/system-upgrade-controller/pkg/upgrade/job/job.go at d357e23",
             read: "2026-12-03",
             known: Known::Code,
         },
@@ -327,7 +327,8 @@ fn system_upgrade_controller(options: &DrainOptions) -> Drainer {
 }
 
 /// The descheduler's strategy `RemovePodsViolatingNodeTaints` on a node that somebody has cordoned. Mirrors
-/// `pkg/framework/plugins/defaultevictor`; how often it runs is that of its Helm chart.
+/// `pkg/framework/plugins/defaultevictor`; how often it runs is that of its Helm chart (`deschedulingInterval` of
+/// `charts/descheduler/values.yaml`) and of its manifest (`kubernetes/deployment/deployment.yaml`): 5 minutes, read at 7d2b28b.
 fn descheduler() -> Drainer {
     Drainer {
         actor: Actor::Descheduler,

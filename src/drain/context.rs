@@ -5,6 +5,7 @@ use super::controllers::Controllers;
 use super::drainer::{AtDeadline, Deadline, Drainer};
 use super::options::{DrainOptions, Flag};
 use super::tracker::Budgets;
+use super::view::View;
 use crate::admission::Admission;
 use crate::autoscale::NewNodes;
 use crate::autoscale::karpenter::claims::NodeClaims;
@@ -24,6 +25,8 @@ pub struct DrainContext<'a> {
     pub snapshot: &'a Snapshot,
     /// The flags of the drain.
     pub options: &'a DrainOptions,
+    /// What the drainer sees as it looks at a pod.
+    pub view: View<'a>,
     /// Who drains, and how.
     pub drainer: Drainer,
     /// Which budgets cover which pods.
@@ -84,6 +87,7 @@ impl<'a> DrainContext<'a> {
         Self {
             snapshot,
             options,
+            view: View::new(snapshot, options),
             drainer: actors::drainer(options),
             selection,
             budgets: Budgets::new(snapshot, selection),

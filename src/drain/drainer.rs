@@ -3,9 +3,9 @@
 
 use super::actor::{Actor, ActorPlan};
 use super::filters::PodDeleteStatus;
-use super::options::{DrainOptions, Flag};
+use super::options::Flag;
 use super::refusal::Refusal;
-use crate::snapshot::Snapshot;
+use super::view::View;
 use crate::snapshot::pod::Pod;
 use jiff::Timestamp;
 
@@ -27,13 +27,13 @@ pub struct Drainer {
     /// What it does about a pod that needs a flag which it does not pass.
     pub without_flag: WithoutFlag,
     /// Which pods it evicts, and which it leaves alone.
-    pub filter: fn(&Snapshot, &DrainOptions, &Pod) -> PodDeleteStatus,
+    pub filter: fn(&View<'_>, &Pod) -> PodDeleteStatus,
     /// The same in words: which pods it leaves alone.
     pub leaves: &'static str,
     /// What keeps it from evicting a pod that it waits for, at a time.
-    pub holds: fn(&Pod, Timestamp) -> Option<Hold>,
+    pub holds: fn(&View<'_>, &Pod, Timestamp) -> Option<Hold>,
     /// The pods of a lower wave are gone before those of the next one are tried; in a wave all are tried at once.
-    pub wave: fn(&Pod) -> u8,
+    pub wave: fn(&View<'_>, &Pod) -> i64,
     /// The same in words; empty where all pods are tried at once.
     pub waves: &'static str,
     /// How a pod is removed.

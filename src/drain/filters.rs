@@ -2,6 +2,7 @@
 //! `GetPodsForDeletion` of `k8s.io/kubectl/pkg/drain/{filters,drain}.go`.
 
 use super::options::{DrainOptions, Flag};
+use super::view::View;
 use crate::finding::Code;
 use crate::snapshot::meta::OwnerRef;
 use crate::snapshot::pod::{Pod, VolumeSource};
@@ -32,7 +33,11 @@ pub struct PodDeleteStatus {
 }
 
 /// Runs kubectl's filters in their order, as if every flag that they ask for were given.
-pub fn filter(snapshot: &Snapshot, options: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
+pub fn filter(view: &View<'_>, pod: &Pod) -> PodDeleteStatus {
+    with_flags(view.snapshot, view.options, pod)
+}
+
+fn with_flags(snapshot: &Snapshot, options: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
     let mut f = PodDeleteStatus { decision: Decision::Delete, needs: Vec::new(), codes: Vec::new() };
     let selected = options.pod_selector.as_ref().is_none_or(|(s, _)| s.matches(&pod.meta.labels));
     if !selected || is_skipped_as_deleted(snapshot, options, pod) {
@@ -151,7 +156,7 @@ mod tests {
             ("plain", &web, "", "", Decision::Delete, vec![], vec![]),
         ] {
             let pod = c.pod_of("a", name, "n1", meta, spec, status);
-            let f = filter(&c.snapshot(), &DrainOptions::default(), &pod);
+            let f = with_flags(&c.snapshot(), &DrainOptions::default(), &pod);
             assert_eq!((f.decision, f.needs, f.codes), (decision, needs, codes), "{name}");
         }
     }
@@ -174,7 +179,7 @@ mod tests {
                 pod_selector: LabelSelector::parse(selector).ok().map(|s| (s, selector.to_owned())),
                 ..DrainOptions::default()
             };
-            assert_eq!(filter(&s, &options, &pod).decision, want, "{skip} {selector}");
+            assert_eq!(with_flags(&s, &options, &pod).decision, want, "{skip} {selector}");
         }
     }
 

@@ -2,12 +2,11 @@
 
 use super::drainer::Hold;
 use super::filters::{Decision, PodDeleteStatus, filter};
-use super::options::DrainOptions;
+use super::view::View;
 use crate::autoscale::karpenter::disruption::{DO_NOT_DISRUPT, do_not_disrupt};
 use crate::autoscale::karpenter::taints::tolerates_disrupted;
 use crate::finding::Code;
 use crate::sched::filters::taint_toleration::tolerates;
-use crate::snapshot::Snapshot;
 use crate::snapshot::pod::{Pod, VolumeSource};
 use jiff::Timestamp;
 
@@ -42,8 +41,8 @@ fn evicted(pod: &Pod) -> PodDeleteStatus {
 
 /// Karpenter's. Mirrors `IsWaitingEviction` and `IsDrainable` of `utils/pod/scheduling.go`: DaemonSets' pods are evicted
 /// like any other, unless they tolerate Karpenter's taint; pods that have ended are left.
-pub fn karpenter(snapshot: &Snapshot, _: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
-    let overdue = pod.meta.deletion_timestamp.is_some_and(|t| snapshot.now.duration_since(t).as_secs() > 60);
+pub fn karpenter(view: &View<'_>, pod: &Pod) -> PodDeleteStatus {
+    let overdue = pod.meta.deletion_timestamp.is_some_and(|t| view.snapshot.now.duration_since(t).as_secs() > 60);
     match () {
         () if pod.is_finished() => decided(Decision::Skip, vec![Code::Completed]),
         () if pod.is_mirror() => decided(Decision::Skip, vec![Code::Mirror]),
@@ -55,21 +54,21 @@ pub fn karpenter(snapshot: &Snapshot, _: &DrainOptions, pod: &Pod) -> PodDeleteS
 }
 
 /// The four groups of Karpenter. Mirrors `groupPodsByPriority` of `node/termination/terminator/terminator.go`.
-pub fn karpenter_group(pod: &Pod) -> u8 {
+pub fn karpenter_group(_: &View<'_>, pod: &Pod) -> i64 {
     let critical = pod.spec.priority_class.as_deref();
     let critical = matches!(critical, Some("system-cluster-critical" | "system-node-critical"));
-    2 * u8::from(critical) + u8::from(is_daemon(pod))
+    2 * i64::from(critical) + i64::from(is_daemon(pod))
 }
 
 /// What Karpenter waits for without evicting it. Mirrors `IsEvictable` of `utils/pod/scheduling.go`.
-pub fn karpenter_holds(pod: &Pod, now: Timestamp) -> Option<Hold> {
+pub fn karpenter_holds(_: &View<'_>, pod: &Pod, now: Timestamp) -> Option<Hold> {
     let until = do_not_disrupt(pod, now).filter(|_| pod.is_active())?;
     Some(Hold { until, by: DO_NOT_DISRUPT })
 }
 
 /// The Cluster Autoscaler's. Mirrors `podsToEvict` of `core/scaledown/actuation/drain.go`: DaemonSets' pods are evicted as
 /// far as that goes, and not waited for.
-pub fn cluster_autoscaler(_: &Snapshot, _: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
+pub fn cluster_autoscaler(_: &View<'_>, pod: &Pod) -> PodDeleteStatus {
     match () {
         () if pod.is_mirror() => decided(Decision::Skip, vec![Code::Mirror]),
         () if is_daemon(pod) => decided(Decision::Skip, vec![Code::DaemonSet]),
@@ -79,14 +78,14 @@ pub fn cluster_autoscaler(_: &Snapshot, _: &DrainOptions, pod: &Pod) -> PodDelet
 
 /// Cluster API's. Mirrors `GetPodsForEviction` of `machine/drain/drain.go`: kubectl's filters, with every flag, and its
 /// own label. MachineDrainRules are not in the workload cluster, and so not looked at.
-pub fn cluster_api(snapshot: &Snapshot, options: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
-    let status = filter(snapshot, options, pod);
+pub fn cluster_api(view: &View<'_>, pod: &Pod) -> PodDeleteStatus {
+    let status = filter(view, pod);
     let skipped = pod.meta.labels.get(CLUSTER_API_DRAIN).is_some_and(|v| v.eq_ignore_ascii_case("skip"));
     if status.decision == Decision::Delete && skipped { decided(Decision::Outside, Vec::new()) } else { status }
 }
 
 /// What Cluster API waits for without evicting it. Mirrors `drainLabelFilter` of `machine/drain/filters.go`.
-pub fn cluster_api_holds(pod: &Pod, _: Timestamp) -> Option<Hold> {
+pub fn cluster_api_holds(_: &View<'_>, pod: &Pod, _: Timestamp) -> Option<Hold> {
     let value = pod.meta.labels.get(CLUSTER_API_DRAIN)?;
     let waits = value.replacen('-', "", 1).eq_ignore_ascii_case("WaitCompleted");
     (waits && !pod.is_finished()).then_some(Hold { until: None, by: CLUSTER_API_DRAIN })
@@ -94,7 +93,7 @@ pub fn cluster_api_holds(pod: &Pod, _: Timestamp) -> Option<Hold> {
 
 /// The descheduler's, of a node that is cordoned: its strategy `RemovePodsViolatingNodeTaints` with the default
 /// protections. Mirrors `Filter` of `pkg/framework/plugins/defaultevictor`.
-pub fn descheduler(_: &Snapshot, _: &DrainOptions, pod: &Pod) -> PodDeleteStatus {
+pub fn descheduler(_: &View<'_>, pod: &Pod) -> PodDeleteStatus {
     let local = |v: &VolumeSource| matches!(v, VolumeSource::EmptyDir { .. } | VolumeSource::HostPath);
     let wanted = pod.meta.annotations.get("descheduler.alpha.kubernetes.io/evict").is_some();
     match () {

@@ -40,10 +40,13 @@ mod refusal;
 pub(crate) mod replacement;
 mod rules;
 mod simulation;
+mod surge;
 mod termination;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod timeline;
 mod tracker;
+mod view;
 
 pub use actor::ActorPlan;
 pub use plan::{NodePlan, Plan, Request};
@@ -62,11 +65,19 @@ use rules::Rules;
 
 /// Plans a drain.
 pub fn plan(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Plan {
+    if request.options.surge == 0 {
+        return planned(snapshot, selection, request);
+    }
+    let more = surge::with_more(snapshot, &request.nodes, request.options.surge);
+    planned(&more, &Selection::new(&more), request)
+}
+
+fn planned(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Plan {
     let state = context::state_of(snapshot);
     let context = DrainContext::new(snapshot, selection, &state, &request.options);
     let rules = Rules::new(&context);
     let pods: Vec<Vec<NodePod>> = request.nodes.iter().map(|n| rules.node_pods(&n.meta.name)).collect();
-    let mut nodes = nodes::plan(&context, request, &pods);
+    let (mut nodes, timeline) = nodes::plan(&rules, request, &pods);
     cures::add(&context, request, &mut nodes);
     termination::tell(&context, &mut nodes);
     provider::tell(&context, &mut nodes);
@@ -80,7 +91,7 @@ pub fn plan(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Pl
     let order = order::order(&rules, &drainable, request.after);
     let findings = general(&context, request, &nodes, &order);
     let actor = request.options.by.map(|_| context.drainer.told());
-    Plan { nodes, order, actor, findings }
+    Plan { nodes, order, timeline, actor, findings }
 }
 
 /// How each actor drains, with its own defaults.
@@ -104,7 +115,7 @@ pub fn each_alone(snapshot: &Snapshot, selection: &Selection) -> Vec<NodePlan> {
     let rules = Rules::new(&context);
     let nodes: Vec<_> = snapshot.nodes.iter().cloned().collect();
     let pods: Vec<Vec<NodePod>> = nodes.iter().map(|n| rules.node_pods(&n.meta.name)).collect();
-    nodes::plan(&context, &Request { nodes, each_alone: true, options: options.clone(), after: After::Back }, &pods)
+    nodes::plan(&rules, &Request { nodes, each_alone: true, options: options.clone(), after: After::Back }, &pods).0
 }
 
 /// What is to be said of the command as a whole.

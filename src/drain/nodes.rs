@@ -10,12 +10,13 @@ use super::filters::Decision;
 use super::kept::{self, Choice, Chooser};
 use super::node_pod::NodePod;
 use super::note;
-use super::options::Flag;
-use super::outcome::Verdict;
+use super::options::{After, Flag};
+use super::outcome::{Outcome, PodPlan, Verdict};
 use super::plan::{NodePlan, Request};
-use super::rules::{OUT_OF_SERVICE, is_hidden, is_left_out};
-use super::simulation::Simulation;
-use super::simulation::drain::NodeRun;
+use super::rules::{OUT_OF_SERVICE, Rules, is_hidden, is_left_out};
+use super::simulation::drain::{NodeRun, Pace};
+use super::simulation::{SimPod, Simulation};
+use super::timeline::Timeline;
 use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::shell::Kubectl;
@@ -24,8 +25,9 @@ use crate::snapshot::pod::Truth;
 use crate::snapshot::{Kind, Str};
 use std::sync::Arc;
 
-/// Plans the nodes of a request, with what is on each.
-pub fn plan(context: &DrainContext<'_>, request: &Request, pods: &[Vec<NodePod>]) -> Vec<NodePlan> {
+/// Plans the nodes of a request, with what is on each; and when each is drained, where several are at a time.
+pub fn plan(rules: &Rules<'_>, request: &Request, pods: &[Vec<NodePod>]) -> (Vec<NodePlan>, Option<Timeline>) {
+    let context = rules.context();
     let chooser = Chooser::new(context);
     let choices: Vec<Choice> = request.nodes.iter().map(|n| chooser.choice(context, &n.meta.name)).collect();
     let goes = |at: &usize| !matches!(choices.get(*at), Some(Choice::Kept(_)));
@@ -34,14 +36,14 @@ pub fn plan(context: &DrainContext<'_>, request: &Request, pods: &[Vec<NodePod>]
         .filter(|(at, _)| goes(at))
         .map(|(_, (n, p))| (n.clone(), p.clone()))
         .unzip();
-    let mut drained = if going.len() == request.nodes.len() {
-        drained(context, request, pods)
+    let (drained, timeline) = if going.len() == request.nodes.len() {
+        drained(rules, request, pods)
     } else {
-        drained(context, &Request { nodes: going, ..request.clone() }, &lists)
-    }
-    .into_iter();
+        drained(rules, &Request { nodes: going, ..request.clone() }, &lists)
+    };
+    let mut drained = drained.into_iter();
     let all = request.nodes.iter().zip(pods).zip(&choices);
-    all.filter_map(|((node, list), choice)| match choice {
+    let nodes = all.filter_map(|((node, list), choice)| match choice {
         Choice::Kept(_) => Some(kept::plan(context, node, list, choice)),
         Choice::Goes => drained.next(),
         Choice::Unknown(_) => drained.next().map(|mut plan| {
@@ -49,12 +51,13 @@ pub fn plan(context: &DrainContext<'_>, request: &Request, pods: &[Vec<NodePod>]
             plan.verdict = plan.verdict.max(Verdict::Unknown);
             plan
         }),
-    })
-    .collect()
+    });
+    (nodes.collect(), timeline)
 }
 
 /// Plans the nodes of a request that are drained.
-fn drained(context: &DrainContext<'_>, request: &Request, pods: &[Vec<NodePod>]) -> Vec<NodePlan> {
+fn drained(rules: &Rules<'_>, request: &Request, pods: &[Vec<NodePod>]) -> (Vec<NodePlan>, Option<Timeline>) {
+    let context = rules.context();
     let lists: Vec<(Str, &[NodePod])> =
         request.nodes.iter().zip(pods).map(|(n, p)| (n.meta.name.clone(), &p[..])).collect();
     let alone = |at: usize| {
@@ -64,22 +67,37 @@ fn drained(context: &DrainContext<'_>, request: &Request, pods: &[Vec<NodePod>])
         (sim, runs, list.iter().map(|(n, _)| n.clone()).collect::<Vec<Str>>())
     };
     let mut nodes = Vec::with_capacity(lists.len());
-    if request.each_alone || lists.len() == 1 {
+    if context.options.parallel.is_none() && (request.each_alone || lists.len() == 1) {
         for (at, (node, list)) in request.nodes.iter().zip(pods).enumerate() {
             let (sim, runs, drained) = alone(at);
             nodes.extend(runs.first().map(|run| node_plan(context, node, list, &sim, run, &drained, None)));
         }
-        return nodes;
+        return (nodes, None);
     }
     let drained: Vec<Str> = lists.iter().map(|(n, _)| n.clone()).collect();
     let mut sim = Simulation::new(context);
-    let runs = sim.drain(&lists);
+    let runs = as_asked(rules, &mut sim, &lists, request.after);
     for (at, ((node, list), run)) in request.nodes.iter().zip(pods).zip(&runs).enumerate() {
         let (solo, solo_runs, only) = alone(at);
         let pods = solo_runs.first().map(|r| explain::pods(context, &solo, list, r, &only)).unwrap_or_default();
         nodes.push(node_plan(context, node, list, &sim, run, &drained, Some(Verdict::over(&pods))));
     }
-    nodes
+    let verdicts: Vec<Verdict> = nodes.iter().map(|n| n.verdict).collect();
+    let timeline = |parallel| Timeline::new(context, &verdicts, &runs, parallel, request.after);
+    let timeline = context.options.parallel.map(timeline);
+    (nodes, timeline)
+}
+
+/// Drains nodes as was asked: by one command, or a few at a time, each in its turn.
+pub fn as_asked(
+    rules: &Rules<'_>,
+    sim: &mut Simulation<'_>,
+    lists: &[(Str, &[NodePod])],
+    after: After,
+) -> Vec<NodeRun> {
+    let Some(parallel) = rules.context().options.parallel else { return sim.drain(lists) };
+    let arrived = |p: &SimPod| rules.node_pod(&p.pod, p.budgets.clone());
+    sim.drain_at(lists, &Pace { parallel, after: Some(after), arrived: Some(&arrived) })
 }
 
 /// Adds to the findings of nodes what their pods meet.
@@ -100,9 +118,12 @@ fn node_plan(
     drained: &[Str],
     alone: Option<Verdict>,
 ) -> NodePlan {
-    let pods = explain::pods(context, sim, list, run, drained);
+    let mut pods = explain::pods(context, sim, &run.pods, run, drained);
     let mut verdict = Verdict::over(&pods);
     let mut findings = of_node(context, node, list);
+    let moved = pods.split_off(list.len().min(pods.len()));
+    findings.extend(moved.iter().filter_map(moved_here));
+    findings.extend(moved_and_waiting(&moved));
     if is_hidden(context.snapshot, Kind::Pod) {
         verdict = verdict.max(Verdict::Unknown);
     } else if is_left_out(context.snapshot, Kind::Pod) {
@@ -129,6 +150,26 @@ fn node_plan(
         forced_at: pods.iter().filter_map(|p| p.forced_at).min(),
         pods,
     }
+}
+
+/// What is said of a pod that the plan itself has put on the node before it is drained, where the pod keeps the node from that.
+fn moved_here(p: &PodPlan) -> Option<Finding> {
+    let note = p.notes.first().filter(|_| p.blocks())?;
+    let text = format!("{}, which an earlier drain of this plan moves to the node: {}", p.pod.meta.path(), note.text);
+    Some(Finding::new(note.code, text).about([Ref::pod(&p.pod)]).severity(Severity::Error))
+}
+
+/// That pods which the plan itself has put on the node are evicted from there, too, where some of them wait.
+fn moved_and_waiting(moved: &[PodPlan]) -> Option<Finding> {
+    let waiting: Vec<&PodPlan> = moved.iter().filter(|p| p.outcome == Outcome::Waits).collect();
+    let first = waiting.first()?;
+    let names: Vec<String> = waiting.iter().map(|p| p.pod.meta.path()).collect();
+    let why = first.notes.first().map(|n| format!(": {}", n.text)).unwrap_or_default();
+    let text = format!(
+        "{}, which earlier drains of this plan move to the node, are evicted after waiting{why}",
+        crate::lists::some(names.iter().map(|n| &**n), 3)
+    );
+    Some(Finding::new(Code::BudgetShared, text).severity(Severity::Warning))
 }
 
 /// What is to be said of the node itself.

@@ -11,6 +11,10 @@ pub struct DrainOptions {
     pub by: Option<Actor>,
     /// `--force-after`: what is left then is removed past budgets, where the actor can be set to do so.
     pub force_after: Option<Duration>,
+    /// `--parallel`: so many drains are under way at the same time, each node in its turn.
+    pub parallel: Option<usize>,
+    /// `--surge`: so many nodes are added before, like those that are drained.
+    pub surge: usize,
     /// `--force`: go on although a pod has no controller, or its DaemonSet is gone.
     pub force: bool,
     /// `--ignore-daemonsets`: go on although DaemonSet pods stay.
@@ -38,6 +42,8 @@ impl Default for DrainOptions {
         Self {
             by: None,
             force_after: None,
+            parallel: None,
+            surge: 0,
             force: false,
             ignore_daemonsets: false,
             delete_emptydir_data: false,

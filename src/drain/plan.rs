@@ -5,6 +5,7 @@ use super::estimate::Estimate;
 use super::options::{After, DrainOptions, Flag};
 use super::order::Order;
 use super::outcome::{Outcome, PodPlan, Verdict};
+use super::timeline::Timeline;
 use crate::finding::Finding;
 use crate::snapshot::node::Node;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct Plan {
     pub nodes: Vec<NodePlan>,
     /// The advice for doing it in rounds.
     pub order: Order,
+    /// When each node is drained, where several drains at a time were asked for.
+    pub timeline: Option<Timeline>,
     /// Who drains, where that was asked.
     pub actor: Option<ActorPlan>,
     /// What belongs to no single node.

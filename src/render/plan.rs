@@ -32,6 +32,7 @@ pub fn text(document: &Document<DrainPlan>, screen: &Screen, every_row: bool) ->
     } else if plan.nodes.len() > 1 {
         out.push_str(&several(document, screen, every_row));
     } else {
+        out.push_str(&timeline(plan, screen));
         out.push_str(&plan.nodes.iter().map(|n| detail(n, plan.actor.as_ref(), screen)).collect::<String>());
     }
     out.push_str(&by(plan, screen));
@@ -53,6 +54,47 @@ fn by(plan: &DrainPlan, screen: &Screen) -> String {
         for (setting, what) in &actor.settings {
             out.push_str(&format!("  {}\n", wrap(&format!("{setting}: {what}"), screen.prose_width(), 4)));
         }
+    }
+    out
+}
+
+/// When each node is drained, where several drains at a time were asked for.
+fn timeline(plan: &DrainPlan, screen: &Screen) -> String {
+    let Some(timeline) = &plan.timeline else { return String::new() };
+    let width = screen.prose_width();
+    let mut out = format!("\n{}\n", wrap(&safe(&timeline.summary()), width, 0));
+    let mut table = Table::new(vec!["BEGINS", "ENDS", "LANE", "NODE", "VERDICT", "AFTER", "WAITS FOR"]).indented(2);
+    let most = if screen.wide() { usize::MAX } else { digest::TABLE };
+    for turn in timeline.nodes.iter().take(most) {
+        let begins = if turn.reached { duration_words(turn.begins) } else { "not begun".to_owned() };
+        let ends = match turn.ends {
+            _ if !turn.reached => "-".to_owned(),
+            Some(ends) => duration_words(ends),
+            None => "never".to_owned(),
+        };
+        table.row([
+            begins.into(),
+            ends.into(),
+            turn.lane.to_string().into(),
+            (&*turn.name).into(),
+            Cell::verdict(turn.verdict.as_str()),
+            turn.after.as_deref().unwrap_or("-").into(),
+            if turn.waits_for.is_empty() { "-".to_owned() } else { turn.waits_for.join(",") }.into(),
+        ]);
+    }
+    out.push_str(&table.render(screen));
+    let mut line = |text: &str| out.push_str(&format!("  {}\n", wrap(&safe(text), width, 2)));
+    if timeline.nodes.len() > most {
+        line(&format!("and {}: -o wide", count(timeline.nodes.len() - most, "more node")));
+    }
+    if timeline.longest_chain.len() > 1 {
+        line(&format!(
+            "Longest chain: {}.",
+            timeline.longest_chain.iter().map(|n| &**n).collect::<Vec<_>>().join(", then ")
+        ));
+    }
+    if timeline.seconds.is_some_and(|s| s > 0) {
+        line(&format!("Upper bounds: {}.", timeline.basis));
     }
     out
 }
@@ -187,6 +229,7 @@ fn several(document: &Document<DrainPlan>, screen: &Screen, every_row: bool) -> 
         format!("The drain as given does not end on {}: {stay}.", some(hanging, NAMED))
     };
     let mut out = format!("{}\n", wrap(&safe(&first), screen.prose_width(), 0));
+    out.push_str(&timeline(plan, screen));
     let whole = table(plan, screen, true);
     let short = if whole.fits(screen) || screen.wide() { whole } else { table(plan, screen, false) };
     out.push_str(&format!("\n{}", short.render(screen)));

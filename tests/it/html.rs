@@ -14,7 +14,12 @@ pub fn pages() -> Vec<String> {
         assert!(ran.out.starts_with("<!DOCTYPE html>"), "{args:?}: {}", ran.err);
         ran.out
     };
-    vec![page(&["status", "-A"], "budgets"), page(&["drain-plan"], "drain"), page(&["why-pending", "-A"], "pending")]
+    vec![
+        page(&["status", "-A"], "budgets"),
+        page(&["drain-plan"], "drain"),
+        page(&["why-pending", "-A"], "pending"),
+        page(&["drain-plan", "--parallel", "2"], "drain"),
+    ]
 }
 
 /// What stands between `before` and the next quote.

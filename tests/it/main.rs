@@ -36,4 +36,5 @@ mod reply;
 mod schema;
 #[cfg(feature = "live")]
 mod snapshot;
+mod upgrade;
 mod verdicts;

@@ -26,7 +26,7 @@ const TOLD: usize = 4;
 
 /// Adds to what keeps pods on blocked nodes what would let them be removed.
 pub fn add(context: &DrainContext<'_>, request: &Request, nodes: &mut [NodePlan]) {
-    let trials = Trials::new(context);
+    let trials = Trials::new(context, request.after);
     let all: Vec<Str> = request.nodes.iter().map(|n| n.meta.name.clone()).collect();
     let mut known: HashSet<Refusal> = HashSet::new();
     for plan in nodes.iter_mut().filter(|n| matches!(n.verdict, Verdict::Blocked | Verdict::Forced)) {

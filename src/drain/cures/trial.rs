@@ -5,7 +5,8 @@ use crate::cure::Change;
 use crate::drain::context::{DrainContext, state_of};
 use crate::drain::explain;
 use crate::drain::node_pod::NodePod;
-use crate::drain::options::DrainOptions;
+use crate::drain::nodes;
+use crate::drain::options::{After, DrainOptions};
 use crate::drain::outcome::Outcome;
 use crate::drain::rules::Rules;
 use crate::drain::simulation::Simulation;
@@ -28,13 +29,14 @@ pub type Outcomes = HashMap<String, Outcome>;
 /// Trials of changes to a drain.
 pub struct Trials<'a> {
     context: &'a DrainContext<'a>,
+    after: After,
     effort: Cell<usize>,
 }
 
 impl<'a> Trials<'a> {
     /// Trials of changes to this drain.
-    pub fn new(context: &'a DrainContext<'a>) -> Self {
-        Self { context, effort: Cell::new(EFFORT) }
+    pub fn new(context: &'a DrainContext<'a>, after: After) -> Self {
+        Self { context, after, effort: Cell::new(EFFORT) }
     }
 
     /// What becomes of the pods of these nodes, drained by one command, once the cluster has changed; `None` where that
@@ -113,7 +115,7 @@ impl<'a> Trials<'a> {
         let pods: Vec<Vec<NodePod>> = nodes.iter().map(|n| rules.node_pods(n)).collect();
         let lists: Vec<(Str, &[NodePod])> = nodes.iter().cloned().zip(pods.iter().map(|p| &p[..])).collect();
         let mut sim = Simulation::new(&context);
-        let runs = sim.drain(&lists);
+        let runs = nodes::as_asked(&rules, &mut sim, &lists, self.after);
         let all = pods.iter().zip(&runs).flat_map(|(pods, run)| {
             run.attempts.iter().filter_map(|a| {
                 pods.get(a.at).map(|p| {

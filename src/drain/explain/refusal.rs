@@ -40,7 +40,8 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
             vec![Note::new(code, text)]
         }
         Refusal::Held(by) => {
-            let until = (context.drainer.holds)(&p.pod, context.snapshot.now).and_then(|hold| hold.until);
+            let until =
+                (context.drainer.holds)(&context.view, &p.pod, context.snapshot.now).and_then(|hold| hold.until);
             let waits = match until {
                 Some(until) => format!("is waited for until {until} ({by})"),
                 None if is_of_job(&p.pod) => format!("is waited for until its Job's work is done ({by})"),

@@ -23,7 +23,7 @@ pub fn notes(context: &DrainContext<'_>, p: &NodePod, a: &Attempt, run: &NodeRun
     if let Some(note) = forced(context, p, a, run) {
         return Some(note);
     }
-    let deadline = drainer.deadline?;
+    let deadline = run.deadline?;
     let gives_up = match deadline.then {
         _ if drainer.actor == Actor::Kubectl => {
             format!("{} ends in an error after {} s (--timeout)", drainer.name, deadline.after)

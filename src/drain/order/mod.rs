@@ -106,8 +106,8 @@ impl<'g, 'c> Trial<'g, 'c> {
     fn run(&mut self) {
         while let Some(round) = self.queue.pop_front() {
             let lists = self.lists(&round);
-            let (sim, run) = self.together(&lists);
-            match (self.at_fault(&round, (&sim, &run), &lists), &round[..]) {
+            let (sim, runs) = self.together(&lists);
+            match (self.at_fault(&round, (&sim, &runs), &lists), &round[..]) {
                 (bad, _) if bad.is_empty() => self.accept(sim, &round),
                 // A node that hangs by itself may go once others are back.
                 (_, [one]) => {
@@ -137,10 +137,10 @@ impl<'g, 'c> Trial<'g, 'c> {
     }
 
     /// Drains the nodes of a round by as many commands, begun together.
-    fn together(&self, lists: &Lists) -> (Simulation<'g>, NodeRun) {
+    fn together(&self, lists: &Lists) -> (Simulation<'g>, Vec<NodeRun>) {
         let mut sim = self.sim.clone();
-        let run = sim.drain_together(&slices(lists));
-        (sim, run)
+        let runs = sim.drain_together(&slices(lists));
+        (sim, runs)
     }
 
     /// The nodes that hang where one command drains those of a round, as it does one after the other.
@@ -154,15 +154,13 @@ impl<'g, 'c> Trial<'g, 'c> {
     fn at_fault(
         &self,
         round: &[&Drainable<'_>],
-        (sim, run): (&Simulation<'g>, &NodeRun),
+        (sim, runs): (&Simulation<'g>, &[NodeRun]),
         lists: &Lists,
     ) -> HashSet<Str> {
         let mut together: HashMap<&Str, Toll> = HashMap::new();
-        let node_of: Vec<&Str> = lists.iter().flat_map(|(node, list)| list.iter().map(move |_| node)).collect();
-        for a in &run.attempts {
-            if let Some(node) = node_of.get(a.at) {
-                together.entry(node).or_default().add(sim, a);
-            }
+        for run in runs {
+            let toll = together.entry(&run.node).or_default();
+            run.attempts.iter().for_each(|a| toll.add(sim, a));
         }
         if let [one] = round {
             return together.values().filter(|toll| toll.stays > 0).map(|_| one.node.clone()).collect();
@@ -170,9 +168,9 @@ impl<'g, 'c> Trial<'g, 'c> {
         let mut bad: HashSet<Str> = self.hanging_in_turn(lists).collect();
         for n in round {
             let together = together.get(&n.node).copied().unwrap_or_default();
-            let (sim, run) = self.together(&self.lists(&[n]));
+            let (sim, runs) = self.together(&self.lists(&[n]));
             let mut alone = Toll::default();
-            run.attempts.iter().for_each(|a| alone.add(&sim, a));
+            runs.iter().flat_map(|run| &run.attempts).for_each(|a| alone.add(&sim, a));
             if together.stays > 0 || together.waits > alone.waits || together.without_place > 0 {
                 bad.insert(n.node.clone());
             }

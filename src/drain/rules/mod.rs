@@ -79,7 +79,7 @@ impl<'a> Rules<'a> {
     /// A pod under these budgets.
     pub fn node_pod(&self, pod: &Arc<Pod>, budgets: Vec<BudgetId>) -> NodePod {
         let (snapshot, options) = (self.context.snapshot, self.context.options);
-        let status = (self.context.drainer.filter)(snapshot, options, pod);
+        let status = (self.context.drainer.filter)(&self.context.view, pod);
         let rule = RuleContext { context: self.context, snapshot, options, facts: &self.facts, pod, status: &status };
         let mut notes = Vec::new();
         match status.decision {

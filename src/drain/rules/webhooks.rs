@@ -168,7 +168,7 @@ fn is_asked(hook: &Webhook<'_>, verb: Verb, rule: &RuleContext<'_>) -> bool {
 
 /// Whether a pod is on the node of the rule's own, and the drain removes it there.
 fn leaves_too(pod: &Pod, rule: &RuleContext<'_>) -> bool {
-    let removed = || (rule.context.drainer.filter)(rule.snapshot, rule.options, pod).decision == Decision::Delete;
+    let removed = || (rule.context.drainer.filter)(&rule.context.view, pod).decision == Decision::Delete;
     pod.node == rule.pod.node && removed()
 }
 

@@ -8,13 +8,15 @@
 //! ```
 
 mod admission;
+mod attempt;
 mod controllers;
 pub mod disruption;
 pub mod drain;
 mod operators;
 pub mod pods;
 mod rollout;
-mod scheduler;
+mod run;
+pub mod scheduler;
 pub mod snapshot;
 mod stateful_sets;
 mod watch;
@@ -187,9 +189,9 @@ impl<'c> Simulation<'c> {
         self.push(at, Event::Forced(id, grace));
     }
 
-    /// Forgets what was to be forced: the drain that wanted it is over.
-    pub fn forget_forcing(&mut self) {
-        self.events.retain(|Reverse((_, _, event))| !matches!(event, Event::Forced(..)));
+    /// Forgets that these pods were to be forced: the drain that wanted it is over.
+    pub fn forget_forcing(&mut self, pods: &HashSet<PodId>) {
+        self.events.retain(|Reverse((_, _, event))| !matches!(event, Event::Forced(id, _) if pods.contains(id)));
     }
 
     /// When a pod was deleted at a drainer's deadline.

@@ -2,6 +2,7 @@
 //! nothing. All text of the cluster is escaped, as everything is that maud splices in.
 
 mod check;
+mod lanes;
 mod page;
 mod parts;
 mod pending;

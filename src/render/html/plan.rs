@@ -1,5 +1,6 @@
 //! The page of `drain-plan`: a picture of the rounds, the nodes that block first, then all.
 
+use super::lanes::lanes;
 use super::page::page;
 use super::parts;
 use super::parts::{Number, Words};
@@ -29,6 +30,14 @@ pub fn plan(document: &Document<DrainPlan>) -> String {
     let is_typed = plan.actor.as_ref().is_none_or(|a| a.name == Actor::Kubectl.as_str());
     let body = html! {
         @if let Some(actor) = &plan.actor { (by(actor)) }
+        @if let Some(timeline) = &plan.timeline {
+            section {
+                h2 { "Over time" }
+                p { (timeline.summary()) }
+                (lanes(timeline))
+                p.soft { "Times are upper bounds: " (timeline.basis) "." }
+            }
+        }
         section {
             h2 { "In which order" }
             p { (order_in_words(plan)) }
