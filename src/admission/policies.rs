@@ -7,6 +7,7 @@ use crate::snapshot::intern::Interner;
 use crate::snapshot::selector::LabelSelector;
 use crate::snapshot::{Map, Snapshot};
 use crate::wire::policy::{MatchResources, NamedRuleWithOperations};
+use jiff::Timestamp;
 
 /// A policy that a binding lets deny requests.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct BoundPolicy<'a> {
     pub name: &'a str,
     /// The ValidatingAdmissionPolicyBinding's name.
     pub binding: &'a str,
+    /// Since when both are there: what passed before tells nothing of what passes now.
+    pub since: Option<Timestamp>,
     /// What the policy is for, and to what the binding narrows it.
     scopes: Vec<Scope<'a>>,
 }
@@ -46,6 +49,7 @@ pub fn all(snapshot: &Snapshot) -> Vec<BoundPolicy<'_>> {
         bound.push(BoundPolicy {
             name: &policy.meta.name,
             binding: &binding.meta.name,
+            since: policy.meta.creation_timestamp.max(binding.meta.creation_timestamp),
             scopes: scopes.map(|m| Scope::read(m, &mut interner)).collect(),
         });
     }

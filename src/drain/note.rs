@@ -12,6 +12,8 @@ pub enum Drainability {
     /// It can, as far as the rule goes: a warning, or a fact.
     #[default]
     Drains,
+    /// It can, and whether a new pod replaces it cannot be told.
+    Unreplaced,
     /// That cannot be told.
     Unknown,
     /// Its removal is granted, and does not end.

@@ -111,8 +111,9 @@ pub fn outcome(context: &DrainContext<'_>, p: &NodePod, a: &Attempt) -> Outcome 
         (None, _) if matches!(a.refusal, Some(Refusal::Held(_))) && is_of_job(&p.pod) => Outcome::Waits,
         (None, _) | (Some(_), End::Never | End::Outlasts) => Outcome::Stays,
         _ if p.drainability == Drainability::Unknown => Outcome::Unknown,
-        // What is waited for is a new pod, which a quota that may not be read may refuse.
+        // What is waited for is a new pod, which a quota that may not be read may refuse, or a policy.
         _ if a.refused_first && is_hidden(context.snapshot, Kind::ResourceQuota) => Outcome::Unknown,
+        _ if a.refused_first && p.drainability == Drainability::Unreplaced => Outcome::Unknown,
         _ if a.refused_first => Outcome::Waits,
         _ => Outcome::Gone,
     }

@@ -18,6 +18,9 @@ use crate::drain::simulation::drain::{Attempt, is_of_job};
 use crate::drain::tracker::BudgetId;
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::shell::Kubectl;
+use crate::snapshot::age::duration_words;
+use crate::snapshot::pod::Phase;
+use crate::snapshot::pod_state::{Prospect, why_not_ready};
 
 /// What is said of a pod that was refused; nothing where a rule has said it.
 pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &Attempt) -> Vec<Note> {
@@ -52,9 +55,7 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
             let meta = &p.pod.meta;
             let (verb, value) = if by == DO_NOT_DISRUPT { ("annotate", "true") } else { ("label", "wait-completed") };
             let line = |change: String| kubectl.line(meta.ns(), &[verb, "pod", &meta.name, &change]);
-            let remedy = Remedy::advice(format!(
-                "ask whoever set {by} whether the pod can be evicted, and delete it (not verified)"
-            ));
+            let remedy = Remedy::advice(format!("ask whoever set {by} whether the pod can be evicted, and delete it"));
             vec![note.remedy(remedy.command(line(format!("{by}-"))).undo(line(format!("{by}={value}"))))]
         }
         Refusal::Behind => {
@@ -72,7 +73,7 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
                 Flag::IgnoreDaemonSets => "spec.drain.ignoreDaemonSets: true",
                 Flag::DeleteEmptyDirData => "spec.drain.deleteEmptydirData: true",
             };
-            let advice = format!("set {setting} in the Plan, or delete the pod first (not verified)");
+            let advice = format!("set {setting} in the Plan, or delete the pod first");
             vec![Note::new(code, text).remedy(Remedy::advice(advice))]
         }
         Refusal::NamespaceTerminating => {
@@ -118,6 +119,9 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
             }),
         },
     };
+    if let Some(first) = notes.first_mut().filter(|_| stays && refusal.budget().is_some() && !refusal.is_final()) {
+        first.text.push_str(&until_done(context, p).unwrap_or_default());
+    }
     let budgets = || p.budgets.iter().filter_map(|id| Some(Ref::budget(context.budgets.get(*id)?)));
     for (at, note) in notes.iter_mut().enumerate() {
         note.about.extend(budgets());
@@ -157,6 +161,23 @@ fn code(context: &DrainContext<'_>, refusal: Refusal) -> Code {
 
 fn with_budget(context: &DrainContext<'_>, id: BudgetId, notes: impl FnOnce(&str) -> Vec<Note>) -> Vec<Note> {
     context.budgets.get(id).map(|budget| notes(&budget.meta.path())).unwrap_or_default()
+}
+
+/// A pod that has ended is evicted past every budget (`canIgnorePDB`): a Job's pod that works ends at some time, and no
+/// object says when, but for a deadline.
+fn until_done(context: &DrainContext<'_>, p: &NodePod) -> Option<String> {
+    let pod = &p.pod;
+    let stuck = || why_not_ready(context.snapshot, pod).is_some_and(|why| why.prospect == Prospect::Stuck);
+    if !is_of_job(pod) || pod.status.phase != Phase::Running || pod.is_terminating() || stuck() {
+        return None;
+    }
+    let job = context.snapshot.controller_of(&pod.meta).and_then(|w| w.job());
+    let within = match job.and_then(|(spec, _)| spec.active_deadline_seconds).or(pod.spec.active_deadline) {
+        Some(seconds) => format!("{} after its start at the latest (activeDeadlineSeconds)", duration_words(seconds)),
+        None => "and no object says when that is".to_owned(),
+    };
+    let name = &pod.meta.controller.as_ref()?.name;
+    Some(format!("; it is evicted once its work for Job {}/{name} is done, {within}", pod.meta.ns()))
 }
 
 /// What `status` says first of a budget.
@@ -254,4 +275,43 @@ fn waits(context: &DrainContext<'_>, sim: &Simulation<'_>, id: BudgetId, path: &
 fn waiting_for(j: &Judgement) -> Option<String> {
     let of = [Code::UnhealthyPods, Code::MissingPods, Code::DisruptionInProgress, Code::ScaledDown];
     j.findings.iter().find(|f| of.contains(&f.code)).map(|f| f.message.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::drain::options::DrainOptions;
+    use crate::drain::testing::drained;
+    use crate::testing::{Object, budget, cluster, deployment, node, pod, workload};
+    use serde_json::json;
+
+    #[test]
+    fn what_ends_the_wait_for_a_job_s_pod_is_said() {
+        // After canIgnorePDB of pkg/registry/core/pod/storage/eviction.go: no budget is asked about a pod that has ended.
+        let work = |o: Object| o.label("app", "web").on("n0").owned_by("batch/v1", "Job/work");
+        let min = || budget("a/b").selects("app=web").min_available(1);
+        let over = |deadline: Option<i64>, x: Object| {
+            let job = workload("batch/v1", "Job", "a/work").spec(json!({"activeDeadlineSeconds": deadline}));
+            cluster().add(node("n0")).add(node("n1")).add(min()).add(job).add(x).snapshot()
+        };
+        let web = cluster().add(node("n0")).add(node("n1")).add(min()).add(deployment("a/web").on(&["n0"])).snapshot();
+        for (title, snapshot, want) in [
+            ("no deadline", over(None, work(pod("a/x")).ready()), Some("work is done, and no object says when")),
+            (
+                "a deadline",
+                over(Some(3600), work(pod("a/x")).ready()),
+                Some("done, 60 min after its start at the latest"),
+            ),
+            ("a crash is no work", over(None, work(pod("a/x")).crashing()), None),
+            ("a Deployment's work has no end", web, None),
+        ] {
+            let first = drained(&snapshot, &DrainOptions::default(), "n0", |context, pods, run, sim| {
+                let notes = super::notes(context, sim, &pods[0], &run.attempts[0]);
+                notes.first().map(|n| n.text.clone()).unwrap_or_default()
+            });
+            assert!(first.contains("budget a/b"), "{title}: {first}");
+            let said = first.split_once("evicted once its ").map(|(_, rest)| rest.replace(" for Job a/work", ""));
+            assert!(said.as_deref().unwrap_or_default().contains(want.unwrap_or_default()), "{title}: {first}");
+            assert_eq!(said.is_some(), want.is_some(), "{title}: {first}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use crate::finding::{Code, Ref, Severity};
 use crate::lists::some;
 use crate::snapshot::Kind;
 use crate::snapshot::pod::Pod;
+use jiff::Timestamp;
 
 /// The request by which a webhook sees a pod's removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,8 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     }
     for policy in &rule.context.admission.policies {
         let asked = |verb| policy.sees(rule.snapshot, Request::of(verb, rule.pod), &rule.pod.meta.name);
-        notes.extend(sees(rule, asked).map(|sees| bound(policy, sees)));
+        let about = sees(rule, asked).map(|sees| removed_under(policy, sees));
+        notes.extend(about.or_else(|| replaced_under(policy, rule, asked)));
     }
 }
 
@@ -60,19 +62,37 @@ impl Sees {
 }
 
 /// What a policy means for the removal of the pod: its expressions are not evaluated.
-fn bound(policy: &BoundPolicy<'_>, sees: Sees) -> Note {
+fn removed_under(policy: &BoundPolicy<'_>, sees: Sees) -> Note {
+    under(policy, sees.words(), "whether the pod is removed is not known").means(Drainability::Unknown)
+}
+
+/// What a policy means for the pod that replaces this one. That this one was let through tells what is decided of the next,
+/// where the policy is older.
+fn replaced_under(policy: &BoundPolicy<'_>, rule: &RuleContext<'_>, asked: impl Fn(Verb) -> bool) -> Option<Note> {
+    let pod = rule.pod;
+    let passed = |at: Option<Timestamp>| policy.since.is_none() || at.is_some_and(|at| policy.since < Some(at));
+    let bound = pod.condition("PodScheduled").and_then(|c| c.since).or(pod.meta.creation_timestamp);
+    let what = match () {
+        () if pod.meta.controller.is_none() => return None,
+        () if asked(Verb::Create) && !passed(pod.meta.creation_timestamp) => "the creation of pods like it",
+        () if asked(Verb::Bind) && !passed(bound) => "the binding of pods like it to nodes (pods/binding)",
+        () => return None,
+    };
+    let note = under(policy, what, "the pod is older than the policy, and whether a new one replaces it is not known");
+    Some(note.means(Drainability::Unreplaced).severity(Severity::Warning))
+}
+
+fn under(policy: &BoundPolicy<'_>, asked_about: &str, means: &str) -> Note {
     let text = format!(
-        "ValidatingAdmissionPolicy {} (binding {}, action Deny) is asked about {}, and its expressions are not evaluated \
-         here: whether the pod is removed is not known",
-        policy.name,
-        policy.binding,
-        sees.words()
+        "ValidatingAdmissionPolicy {} (binding {}, action Deny) is asked about {asked_about}, and its expressions are not \
+         evaluated here: {means}",
+        policy.name, policy.binding
     );
     let object = |kind: Kind, name: &str| {
         let kind = kind.info().name;
         Ref::new("admissionregistration.k8s.io/v1", kind, "", name)
     };
-    Note::new(Code::AdmissionPolicy, text).means(Drainability::Unknown).about([
+    Note::new(Code::AdmissionPolicy, text).about([
         object(Kind::ValidatingAdmissionPolicy, policy.name),
         object(Kind::ValidatingAdmissionPolicyBinding, policy.binding),
     ])
@@ -175,9 +195,13 @@ fn leaves_too(pod: &Pod, rule: &RuleContext<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drain::explain::outcome;
     use crate::drain::options::DrainOptions;
-    use crate::drain::testing::{Cluster, assert_notes};
+    use crate::drain::outcome::Outcome;
+    use crate::drain::testing::{Cluster, assert_notes, drained};
     use crate::snapshot::selector::LabelSelector;
+    use crate::testing::{budget, cluster, node, object, pod};
+    use serde_json::json;
 
     /// What a webhook of this kind and these fields means for pod `a/p` on node `n`, in a cluster with these pods.
     fn met(
@@ -286,6 +310,42 @@ mod tests {
                 let webhook = format!(r#""rules": [{rules}], {CLIENT}{more}"#);
                 assert_notes(title, &met(kind, &webhook, Some(SERVICE), &[("m", "", "")], pod, options), want);
             }
+        }
+    }
+
+    #[test]
+    fn a_policy_newer_than_a_pod_leaves_open_whether_a_new_one_comes() {
+        // A pod that is there was let through by what was there before it; of a younger policy it tells nothing.
+        let made = |api: &str, at: &str| {
+            let policy = object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "hours")
+                .created(at)
+                .spec(json!({
+                "matchConstraints": {"resourceRules": [
+                    {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": [api]}]},
+                "validations": [{"expression": "false"}]}));
+            let binding = object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", "hours");
+            let binding = binding.created(at).spec(json!({"policyName": "hours", "validationActions": ["Deny"]}));
+            let old = |name: &str| {
+                let ready = pod(name).label("app", "web").on("n0").ready().created("2025-12-01T00:00:00Z");
+                ready.owned_by("apps/v1", "ReplicaSet/web")
+            };
+            let rule = budget("a/b").selects("app=web").min_available(1).allows(1);
+            let set = object("apps/v1", "ReplicaSet", "a/web").spec(json!({"replicas": 2}));
+            let all = cluster().add(node("n0")).add(node("n1")).add(policy).add(binding).add(rule).add(set);
+            all.add(old("a/web-0")).add(old("a/web-1")).snapshot()
+        };
+        let (younger, older) = ("2025-12-02T00:00:00Z", "2025-11-02T00:00:00Z");
+        let open = [Outcome::Gone, Outcome::Unknown];
+        for (title, snapshot, want) in [
+            ("a younger one about new pods", made("pods", younger), open),
+            ("a younger one about bindings", made("pods/binding", younger), open),
+            ("one that let these through", made("pods", older), [Outcome::Gone, Outcome::Waits]),
+            ("one about something else", made("pods/exec", younger), [Outcome::Gone, Outcome::Waits]),
+        ] {
+            let got: Vec<Outcome> = drained(&snapshot, &DrainOptions::default(), "n0", |context, pods, run, _| {
+                run.attempts.iter().map(|a| outcome(context, &pods[a.at], a)).collect()
+            });
+            assert_eq!(got, want, "{title}");
         }
     }
 

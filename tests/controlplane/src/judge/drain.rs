@@ -1,5 +1,7 @@
 //! Holds a plan against the drains that followed.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{Tally, absent, name_of, strings};
@@ -15,17 +17,20 @@ pub struct Plans {
 }
 
 /// What no snapshot tells of a world.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Hidden {
     /// Something: "unknown" is no disagreement.
     pub anything: bool,
     /// Whether evictions come before a webhook has lost its pods: "blocked" is none either.
     pub race: bool,
+    /// `namespace/name` of the Jobs' pods that end by themselves meanwhile: what is said of them is not judged, nor that one of
+    /// them alone blocks.
+    pub work: BTreeSet<String>,
 }
 
 /// Compares a drain with the plan for it: whether each node's drain ends, the exit status, which pods stay, and which
 /// flags kubectl asks for.
-pub fn judge(tally: &mut Tally, plans: &Plans, truth: &Drained, hidden: Hidden) {
+pub fn judge(tally: &mut Tally, plans: &Plans, truth: &Drained, hidden: &Hidden) {
     let name = truth.nodes.join(",");
     flags(tally, &plans.bare, truth);
     if truth.close {
@@ -38,7 +43,8 @@ pub fn judge(tally: &mut Tally, plans: &Plans, truth: &Drained, hidden: Hidden) 
         let ours = planned.iter().find(|n| n["name"] == node.as_str());
         let ours =
             ours.map_or_else(|| absent(&plans.plan), |n| word(n["verdict"].as_str().unwrap_or_default()).to_owned());
-        if hidden.anything && ours == "unknown" || hidden.race && ours == "blocked" {
+        let race = hidden.race || planned.iter().filter(|n| n["name"] == node.as_str()).any(|n| by_work(n, hidden));
+        if hidden.anything && ours == "unknown" || race && ours == "blocked" {
             unknown = true;
             continue;
         }
@@ -50,11 +56,18 @@ pub fn judge(tally: &mut Tally, plans: &Plans, truth: &Drained, hidden: Hidden) 
     }
     let exit = if truth.ended.values().all(|ended| *ended) { "0" } else { "2" };
     tally.add("exit status", &name, exit, &plans.plan.exit.to_string());
-    stays(tally, &name, &planned, truth);
+    stays(tally, &name, &planned, truth, hidden);
+}
+
+/// Whether all that blocks a node are pods that end by themselves.
+fn by_work(node: &Value, hidden: &Hidden) -> bool {
+    let pods = node["pods"].as_array().into_iter().flatten();
+    let mut stay = pods.filter(|p| p["outcome"] == "stays" && p["action"] == "evict").peekable();
+    stay.peek().is_some() && stay.all(|p| hidden.work.contains(&name_of(p)))
 }
 
 /// Which of the pods under one budget stays is chance; how many do is not.
-fn stays(tally: &mut Tally, name: &str, planned: &[Value], truth: &Drained) {
+fn stays(tally: &mut Tally, name: &str, planned: &[Value], truth: &Drained, hidden: &Hidden) {
     let pods: Vec<&Value> = planned.iter().filter_map(|n| n["pods"].as_array()).flatten().collect();
     let ignored = |p: &Value| p["action"] == "none" || p["action"] == "skip";
     let group = |key: &str| {
@@ -62,8 +75,9 @@ fn stays(tally: &mut Tally, name: &str, planned: &[Value], truth: &Drained) {
         let budgets = pod.map(|p| strings(&p["budgets"]).join(",")).unwrap_or_default();
         if budgets.is_empty() { key.to_owned() } else { budgets }
     };
-    let left = |key: &&String| !pods.iter().any(|p| name_of(p) == ***key && ignored(p));
-    let stays = pods.iter().filter(|p| p["outcome"] == "stays" && !ignored(p));
+    let untold = |p: &Value| ignored(p) || p["outcome"] == "unknown" || hidden.work.contains(&name_of(p));
+    let left = |key: &&String| !pods.iter().any(|p| name_of(p) == ***key && untold(p));
+    let stays = pods.iter().filter(|p| p["outcome"] == "stays" && !untold(p));
     let mut ours: Vec<String> = stays.map(|p| group(&name_of(p))).collect();
     let mut real: Vec<String> = truth.stayed.iter().filter(left).map(|key| group(key)).collect();
     ours.sort();

@@ -10,8 +10,9 @@ use crate::cases;
 use crate::drained::{Drained, FLAGS, at_once, drain, truth};
 use crate::generate::worlds::admission::GUARD;
 use crate::generate::worlds::{By, drains};
-use crate::judge::Tally;
 use crate::judge::drain::{Hidden, Plans, judge};
+use crate::judge::{Tally, name_of};
+use crate::kubelet::says;
 use crate::lane::Lane;
 use crate::shared::Shared;
 
@@ -75,13 +76,20 @@ fn once(settings: &Settings, shared: &Shared, seed: u64, name: &str) -> Result<(
             let plan = settings.product()?.ask(&args, &file)?;
             let race = guards_leave(&lane, &names);
             let drained = drain(&lane, &names, &list)?;
-            let hidden = Hidden { anything: !lane.world.hidden.is_empty(), race };
-            judge(&mut tally, &Plans { plan, bare }, &drained, hidden);
+            let hidden = Hidden { anything: !lane.world.hidden.is_empty(), race, work: work(&list) };
+            judge(&mut tally, &Plans { plan, bare }, &drained, &hidden);
             truth(&drained, &lane, seed)
         }
     };
     lane.remove()?;
     Ok((tally, Recorded { list, truth }))
+}
+
+/// The pods that end by themselves at some time.
+fn work(list: &Value) -> BTreeSet<String> {
+    let pods = list["items"].as_array().into_iter().flatten().filter(|o| o["kind"] == "Pod");
+    let ends = pods.filter(|p| !p["metadata"]["annotations"][says::ENDS_LATER].is_null());
+    ends.map(|p| name_of(&p["metadata"])).collect()
 }
 
 /// Whether all pods behind a webhook are on the nodes: whether they are away before another eviction is asked for is a race.
