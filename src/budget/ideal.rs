@@ -58,7 +58,7 @@ impl Ideal {
         for (pod, _) in &scope.pods {
             let is_stuck = stuck.contains(&Arc::as_ptr(pod));
             let live = pod.is_active();
-            let holder = snapshot.controller_of(&pod.meta).map(|owner| scale_holder(snapshot, owner).clone());
+            let holder = snapshot.controller_of(&pod.meta).map(|owner| wanting(snapshot, owner).clone());
             match holder.filter(|w| w.replicas().is_some()) {
                 Some(owner) => {
                     let at = *known.entry(Arc::as_ptr(&owner)).or_insert(owners.len());
@@ -79,7 +79,7 @@ impl Ideal {
         }
         // Workloads whose pods the budget would cover and that have none at the moment.
         for w in scope.workloads.iter().filter(|w| w.replicas().is_some()) {
-            if !known.contains_key(&Arc::as_ptr(w)) {
+            if !known.contains_key(&Arc::as_ptr(w)) && Arc::ptr_eq(wanting(snapshot, w), w) {
                 owners.push((w.clone(), Tally::default()));
             }
         }
@@ -152,6 +152,15 @@ impl Ideal {
         let share = self.owners.iter().filter(|s| s.covered == i64::from(s.scale)).max_by_key(|s| s.scale)?;
         Some((share, i32::try_from(i64::from(share.scale).checked_add(more)?).ok()?))
     }
+}
+
+/// The workload that wants an owner's pods. One that was made again under its old name has another uid than its ReplicaSets
+/// name: the garbage collector deletes these, and the new one makes the pods that it wants itself.
+fn wanting<'a>(snapshot: &'a Snapshot, owner: &'a Arc<Workload>) -> &'a Arc<Workload> {
+    let holder = scale_holder(snapshot, owner);
+    let named = holder.meta.controller.as_ref().filter(|_| snapshot.controller_of(&holder.meta).is_none());
+    let again = named.and_then(|c| snapshot.workload(&c.kind, holder.meta.ns(), &c.name));
+    again.filter(|w| w.replicas().is_some()).unwrap_or(holder)
 }
 
 fn allowed(budget: &Budget, expected: i64, healthy: i64) -> i32 {
@@ -228,6 +237,16 @@ mod tests {
                         .pods(|at, p| if at == 0 { p.label("track", "canary") } else { p }),
                 ),
                 (3, 1, 1),
+            ),
+            (
+                "made again under its old name: the ReplicaSet of the old one is not a second workload",
+                over("app=web").add(
+                    deployment("a/web")
+                        .on(&["n", "n"])
+                        .spec(template("web"))
+                        .itself(|o| o.with(json!({"metadata": {"uid": "made-again"}}))),
+                ),
+                (2, 2, 2),
             ),
             (
                 "owners without a scale, and none at all",

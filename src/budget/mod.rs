@@ -32,5 +32,6 @@ pub use context::{Basis, CoveredPod};
 pub use evict::Eviction;
 pub use judgement::{Judgement, judge, judge_by, numbers_by};
 pub use numbers::Numbers;
+pub use rules::reason;
 pub use selection::Selection;
 pub use verdict::Verdict;

@@ -102,6 +102,8 @@ impl Change {
             Self::AlwaysAllow(budget) => {
                 changed.budgets.put(Arc::new(Budget { always_allow_unhealthy: true, ..(**budget).clone() }));
             }
+            // A finalizer keeps it, and it counts as before.
+            Self::DeleteBudget(budget) if budget.meta.foreign_finalizers().next().is_some() => {}
             Self::DeleteBudget(budget) => changed.budgets.remove(budget.meta.ns(), &budget.meta.name),
             Self::Scale(workload, replicas) => set_scale(&mut changed, workload, *replicas),
             Self::MaxReplicas(autoscaler, ceiling) => set_bounds(&mut changed, autoscaler, None, Some(*ceiling)),

@@ -11,6 +11,7 @@
 mod change;
 mod managed;
 mod manifest;
+pub mod silent_node;
 
 pub use change::{Change, WebhookKind, scale_target};
 pub use managed::manager;
@@ -293,6 +294,16 @@ mod tests {
                 "verified": true,
             })
         );
+    }
+
+    #[test]
+    fn a_budget_that_a_finalizer_keeps_is_not_away_once_it_is_deleted() {
+        let kept = |finalizer: &str| {
+            let b = budget("a/b").selects("app=web").with(json!({"metadata": {"finalizers": [finalizer]}}));
+            let s = cluster().add(b).snapshot();
+            !Change::DeleteBudget(s.budgets[0].clone()).apply(&s).budgets.is_empty()
+        };
+        assert!(kept("example.com/keep") && !kept("foregroundDeletion"));
     }
 
     #[test]

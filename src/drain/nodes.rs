@@ -1,6 +1,5 @@
 //! The nodes of a plan: each simulated, within the command as given and alone.
 
-use super::actor::Actor;
 use super::command;
 use super::context::DrainContext;
 use super::drainer::WithoutFlag;
@@ -13,11 +12,10 @@ use super::note;
 use super::options::{After, Flag};
 use super::outcome::{Outcome, PodPlan, Verdict};
 use super::plan::{NodePlan, Request};
-use super::rules::{OUT_OF_SERVICE, Rules, is_hidden, is_left_out};
+use super::rules::{Rules, is_hidden, is_left_out};
 use super::simulation::drain::{NodeRun, Pace};
 use super::simulation::{SimPod, Simulation};
 use super::timeline::Timeline;
-use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::shell::Kubectl;
 use crate::snapshot::node::Node;
@@ -120,7 +118,7 @@ fn node_plan(
 ) -> NodePlan {
     let mut pods = explain::pods(context, sim, &run.pods, run, drained);
     let mut verdict = Verdict::over(&pods);
-    let mut findings = of_node(context, node, list);
+    let mut findings = of_node(node, list);
     let moved = pods.split_off(list.len().min(pods.len()));
     findings.extend(moved.iter().filter_map(moved_here));
     findings.extend(moved_and_waiting(&moved));
@@ -173,7 +171,7 @@ fn moved_and_waiting(moved: &[PodPlan]) -> Option<Finding> {
 }
 
 /// What is to be said of the node itself.
-fn of_node(context: &DrainContext<'_>, node: &Arc<Node>, pods: &[NodePod]) -> Vec<Finding> {
+fn of_node(node: &Arc<Node>, pods: &[NodePod]) -> Vec<Finding> {
     if node.is_ready() {
         return Vec::new();
     }
@@ -186,8 +184,8 @@ fn of_node(context: &DrainContext<'_>, node: &Arc<Node>, pods: &[NodePod]) -> Ve
     let stuck = pods.iter().filter(|p| p.notes.iter().any(|n| n.code == Code::StuckTerminating)).count();
     if removed > 0 && stuck == 0 {
         let text = format!(
-            "node {name} is {state}: its pods are taken off the API without its kubelet's word, and run on if the machine \
-             does"
+            "node {name} is {state}: its pods are deleted from the API without an answer of its kubelet, and their \
+             containers run on if the machine does"
         );
         let finding = Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)]);
         return vec![finding.severity(Severity::Warning)];
@@ -195,20 +193,13 @@ fn of_node(context: &DrainContext<'_>, node: &Arc<Node>, pods: &[NodePod]) -> Ve
     let silent = format!("node {name} is {state}: its kubelet confirms no deletion");
     let text = match removed {
         0 => format!("{silent}; no pod of it is to be evicted"),
-        1 => format!("{silent}, so its pod is not gone by a drain alone"),
-        n => format!("{silent}, so none of its {n} pods is gone by a drain alone"),
+        1 => format!("{silent}, so the deletion of its pod does not end"),
+        n => format!("{silent}, so the deletion of its {n} pods does not end"),
     };
     if removed == 0 {
         return vec![Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)]).severity(Severity::Warning)];
     }
-    // The flag is kubectl's; other drainers have none that they are started with.
-    let skip = match context.options.actor() {
-        Actor::Kubectl => "drain with --skip-wait-for-delete-timeout to go on past its pods; ",
-        _ => "",
-    };
-    let off = format!("where the machine is off, delete node {name} or give it the taint {OUT_OF_SERVICE}");
-    let remedy = Remedy::advice(format!("{skip}{off}"));
-    vec![Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)]).remedy(remedy)]
+    vec![Finding::new(Code::NodeUnreachable, text).about([Ref::node(name)])]
 }
 
 #[cfg(test)]
@@ -222,8 +213,8 @@ mod tests {
     fn a_node_that_does_not_answer_is_told() {
         // Without grace, or with the taint of a node that is off, its pods go all the same.
         let off = r#"{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}"#;
-        let stays = (Severity::Error, "its pod is not gone by a drain alone");
-        let goes = (Severity::Warning, "taken off the API without its kubelet's word");
+        let stays = (Severity::Error, "the deletion of its pod does not end");
+        let goes = (Severity::Warning, "deleted from the API without an answer of its kubelet");
         for (title, ready, taint, grace_period, want) in [
             ("it answers", "True", "", -1, None),
             ("it is not Ready", "False", "", -1, Some((stays, "is not Ready"))),
@@ -240,7 +231,7 @@ mod tests {
             let snapshot = c.snapshot();
             let options = DrainOptions { grace_period, ..DrainOptions::default() };
             let found = with_context(&snapshot, &options, |context| {
-                of_node(context, &snapshot.nodes[0], &Rules::new(context).node_pods("n"))
+                of_node(&snapshot.nodes[0], &Rules::new(context).node_pods("n"))
             });
             assert_eq!(found.len(), usize::from(want.is_some()), "{title}: {found:?}");
             if let (Some(((severity, words), state)), [f]) = (want, &found[..]) {
@@ -249,34 +240,6 @@ mod tests {
                     "{title}: {f:?}"
                 );
             }
-        }
-    }
-
-    #[test]
-    fn a_flag_of_kubectl_is_advised_to_nobody_else() {
-        let silent = |pods: usize| {
-            let mut c = Cluster::new();
-            c.object(
-                r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
-                    "status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}"#,
-            );
-            (0..pods).for_each(|at| drop(c.pod_of("a", &format!("p-{at}"), "n", "", "", "")));
-            c.snapshot()
-        };
-        let flag = "--skip-wait-for-delete-timeout";
-        for (title, by, pods, severity, advised) in [
-            ("kubectl", None, 2, Severity::Error, Some(true)),
-            ("EKS", Some(Actor::Eks), 2, Severity::Error, Some(false)),
-            ("a node without pods", None, 0, Severity::Warning, None),
-        ] {
-            let snapshot = silent(pods);
-            let options = DrainOptions { by, ..DrainOptions::default() };
-            let found = with_context(&snapshot, &options, |context| {
-                of_node(context, &snapshot.nodes[0], &Rules::new(context).node_pods("n"))
-            });
-            let [finding] = &found[..] else { panic!("{title}: {found:?}") };
-            let says = finding.remedies.first().map(|r| r.text.contains(flag));
-            assert_eq!((finding.severity, says), (severity, advised), "{title}: {finding:?}");
         }
     }
 }

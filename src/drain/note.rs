@@ -69,6 +69,13 @@ impl Note {
         self
     }
 
+    /// The same note, with several things that can be done.
+    #[must_use]
+    pub fn remedies(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Self {
+        self.remedies.extend(remedies);
+        self
+    }
+
     /// The same note, with another severity than its code's.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {

@@ -237,7 +237,8 @@ codes! {
         cure "Nothing is to be done."
     },
     Terminating = "terminating" Info {
-        means "The pod is being deleted already, or is to be deleted."
+        means "The pod is being deleted already, or is to be deleted; or the budget is being deleted, and limits evictions \
+               until it is gone."
         such_as "Somebody deleted it ten seconds ago; its grace period is 30 s."
         cure "Wait for its grace period to end."
     },

@@ -6,7 +6,7 @@ use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
 use crate::budget::Verdict;
-use crate::lists::count;
+use crate::lists::{count, some};
 use crate::report::Document;
 use crate::report::digest::{Told, problems, verdicts};
 use crate::report::status::{BudgetStatus, BudgetStatusList, OwnerReport};
@@ -240,11 +240,18 @@ fn covers(b: &BudgetStatus) -> String {
         "<none>" => "no pod (it has no selector)",
         other => other,
     };
-    let owners: Vec<String> = b.owners.iter().map(owner).collect();
+    let bare: Vec<&str> = b.others.iter().filter(|o| &*o.kind == "Pod").map(|o| &*o.name).collect();
+    let others = b.others.iter().filter(|o| &*o.kind != "Pod");
+    let others = others.map(|o| format!("{} {}, {}", o.kind, o.name, count(o.pods, "pod")));
+    let mut owners: Vec<String> = b.owners.iter().map(owner).chain(others).collect();
+    if !bare.is_empty() {
+        let pods = count(bare.len(), "pod");
+        owners.push(format!("{pods} without a controller ({})", some(bare, 2)));
+    }
     if owners.is_empty() {
         return selector.to_owned();
     }
-    format!("{selector} → {}", crate::lists::some(owners, 4))
+    format!("{selector} → {}", some(owners, 4))
 }
 
 fn owner(o: &OwnerReport) -> String {

@@ -14,6 +14,7 @@ use crate::wire::scalar::IntOrString;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::json;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The body of a `BudgetStatusList`.
@@ -39,6 +40,9 @@ pub struct BudgetStatus {
     pub selector: String,
     /// The workloads whose replicas it counts on.
     pub owners: Vec<OwnerReport>,
+    /// Other controllers of its pods, and pods without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OthersReport>,
     /// Computed from the pods: how many are expected.
     pub expected_pods: i32,
     /// Computed: how many must be healthy.
@@ -98,6 +102,17 @@ pub struct OwnerReport {
     /// The HorizontalPodAutoscaler that sets its replicas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autoscaler: Option<AutoscalerReport>,
+}
+
+/// Pods under a budget that no workload with a number of replicas makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OthersReport {
+    /// The kind of their controller: DaemonSet, Job, a custom kind; `Pod` of a pod without a controller.
+    pub kind: Str,
+    /// Its name; the pod's own where it has no controller.
+    pub name: Str,
+    /// How many of its pods the budget covers.
+    pub pods: usize,
 }
 
 /// A HorizontalPodAutoscaler.
@@ -216,6 +231,7 @@ impl BudgetStatus {
             unhealthy_pod_eviction_policy: b.unhealthy_policy.clone().unwrap_or_else(|| "IfHealthyBudget".into()),
             selector: b.selector.to_string(),
             owners: j.ideal.owners.iter().map(|share| owner(&share.owner, share.scale)).collect(),
+            others: others(snapshot, j),
             expected_pods: n.expected,
             desired_healthy: n.desired,
             current_healthy: n.healthy,
@@ -299,6 +315,27 @@ fn autoscaler(snapshot: &Snapshot, owner: &Arc<Workload>) -> Option<AutoscalerRe
     })
 }
 
+/// What makes the pods under a budget besides the workloads with a number of replicas.
+fn others(snapshot: &Snapshot, j: &Judgement) -> Vec<OthersReport> {
+    let mut all: Vec<OthersReport> = Vec::new();
+    let mut places: HashMap<(Str, Str), usize> = HashMap::new();
+    for pod in j.pods.iter().map(|p| &p.pod) {
+        if snapshot.controller_of(&pod.meta).is_some_and(|w| w.replicas().is_some()) {
+            continue;
+        }
+        let owner = pod.meta.controller.as_ref().map(|o| (o.kind.clone(), o.name.clone()));
+        let (kind, name) = owner.unwrap_or_else(|| ("Pod".into(), pod.meta.name.clone()));
+        let at = *places.entry((kind.clone(), name.clone())).or_insert_with(|| {
+            all.push(OthersReport { kind, name, pods: 0 });
+            all.len() - 1
+        });
+        if let Some(other) = all.get_mut(at) {
+            other.pods += 1;
+        }
+    }
+    all
+}
+
 /// How the numbers come about.
 fn sum(j: &Judgement) -> String {
     if j.findings.iter().any(|f| matches!(f.code, Code::SyncFailed | Code::NotJudged)) {
@@ -319,4 +356,33 @@ fn sum(j: &Judgement) -> String {
 /// A rule's value, as the API writes it.
 fn int_or_percentage(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [{"type": "integer"}, {"type": "string"}], "examples": [json!(1), json!("50%")]})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::{Selection, judge};
+    use crate::testing::{budget, cluster, deployment, object, pod};
+
+    #[test]
+    fn what_makes_pods_and_has_no_number_of_replicas_is_named() {
+        let of = |name: &str, owner: &str| pod(name).label("app", "x").on("n").ready().owned_by("apps/v1", owner);
+        let snapshot = cluster()
+            .add(budget("a/b").selects("app=x").min_available(1))
+            .add(deployment("a/x").on(&["n", "n"]))
+            .add(object("apps/v1", "DaemonSet", "a/d"))
+            .all([of("a/d-1", "DaemonSet/d"), of("a/d-2", "DaemonSet/d"), pod("a/bare").label("app", "x").on("n")])
+            .add(object("batch/v1", "Job", "a/nightly-1"))
+            .add(pod("a/job-1").label("app", "x").on("n").owned_by("batch/v1", "Job/nightly-1"))
+            // It is not in the input.
+            .add(pod("a/other-1").label("app", "x").on("n").owned_by("x.io/v1", "Other/o"))
+            .snapshot();
+        let judged = judge(&snapshot, &Selection::new(&snapshot), 0).unwrap();
+        let found = others(&snapshot, &judged);
+        let mut found: Vec<_> = found.iter().map(|o| (&*o.kind, &*o.name, o.pods)).collect();
+        found.sort_unstable();
+        let want = [("DaemonSet", "d", 2), ("Job", "nightly-1", 1), ("Other", "o", 1), ("Pod", "bare", 1)];
+        assert_eq!(found, want);
+        assert_eq!(judged.ideal.owners.len(), 1);
+    }
 }

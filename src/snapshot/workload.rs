@@ -220,17 +220,19 @@ impl Reader {
     }
 }
 
-/// Where no count is set, the API means one.
-fn replicas(count: Option<i32>) -> Scale {
-    Scale::Replicas(count.unwrap_or(1))
+/// Where no count is set, the API means one. The API server refuses a workload without a spec, so that a file which has
+/// one was cut: it does not tell.
+fn replicas<T>(spec: Option<&T>, count: impl FnOnce(&T) -> Option<i32>) -> Scale {
+    spec.map_or(Scale::Unknown, |spec| Scale::Replicas(count(spec).unwrap_or(1)))
 }
 
 impl Keep for apps::Deployment {
     type Kept = Workload;
 
     fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let scale = replicas(self.spec.as_ref(), |s| s.replicas);
         let mut spec = self.spec.unwrap_or_default();
-        let (scale, template) = (replicas(spec.replicas), spec.template.take());
+        let template = spec.template.take();
         let selector = reader.selector(spec.selector.take().as_ref());
         let common = Common { metadata: self.metadata, scale, selector, template };
         let detail = Detail::Deployment(Box::new((spec, self.status.unwrap_or_default())));
@@ -242,8 +244,9 @@ impl Keep for apps::ReplicaSet {
     type Kept = Workload;
 
     fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let scale = replicas(self.spec.as_ref(), |s| s.replicas);
         let spec = self.spec.unwrap_or_default();
-        let (scale, selector) = (replicas(spec.replicas), reader.selector(spec.selector.as_ref()));
+        let selector = reader.selector(spec.selector.as_ref());
         let common = Common { metadata: self.metadata, scale, selector, template: spec.template };
         reader.workload(Kind::ReplicaSet, common, Detail::ReplicaSet(Box::new(self.status.unwrap_or_default())))
     }
@@ -253,8 +256,9 @@ impl Keep for apps::StatefulSet {
     type Kept = Workload;
 
     fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let scale = replicas(self.spec.as_ref(), |s| s.replicas);
         let mut spec = self.spec.unwrap_or_default();
-        let (scale, template) = (replicas(spec.replicas), spec.template.take());
+        let template = spec.template.take();
         let selector = reader.selector(spec.selector.take().as_ref());
         let common = Common { metadata: self.metadata, scale, selector, template };
         let detail = Detail::StatefulSet(Box::new((spec, self.status.unwrap_or_default())));
@@ -278,10 +282,10 @@ impl Keep for core::ReplicationController {
     type Kept = Workload;
 
     fn keep(self, reader: &mut Reader) -> Result<Workload, String> {
+        let scale = replicas(self.spec.as_ref(), |s| s.replicas);
         let spec = self.spec.unwrap_or_default();
         let selector = LabelSelector::from_map(&reader.interner.map(&spec.selector));
-        let common =
-            Common { metadata: self.metadata, scale: replicas(spec.replicas), selector, template: spec.template };
+        let common = Common { metadata: self.metadata, scale, selector, template: spec.template };
         let detail = Detail::ReplicationController(Box::new(self.status.unwrap_or_default()));
         reader.workload(Kind::ReplicationController, common, detail)
     }
@@ -337,6 +341,20 @@ mod tests {
             assert_eq!(workload.scale, want, "{kind} {spec}");
             let replicas = if let Scale::Replicas(n) = want { Some(n) } else { None };
             assert_eq!(workload.replicas(), replicas);
+        }
+    }
+
+    /// The API server refuses each of them (`spec.selector: Required value`).
+    #[test]
+    fn a_workload_without_a_spec_does_not_tell_its_scale() {
+        for (api, kind) in [
+            ("apps/v1", "Deployment"),
+            ("apps/v1", "ReplicaSet"),
+            ("apps/v1", "StatefulSet"),
+            ("v1", "ReplicationController"),
+        ] {
+            let snapshot = cluster().add(object(api, kind, "a/x")).snapshot();
+            assert_eq!(snapshot.workload(kind, "a", "x").map(|w| w.scale), Some(Scale::Unknown), "{kind}");
         }
     }
 

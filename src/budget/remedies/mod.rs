@@ -287,7 +287,7 @@ mod tests {
         };
         let repair = [
             "[kubectl describe node n]",
-            "[kubectl taint node n node.kubernetes.io/out-of-service=nodeshutdown:NoExecute]",
+            "[kubectl taint nodes n node.kubernetes.io/out-of-service=nodeshutdown:NoExecute]",
         ];
         table(
             Code::DisruptionInProgress,

@@ -2,9 +2,11 @@
 
 use crate::budget::context::{BudgetContext, UnreadyPod, is_missing};
 use crate::budget::rules::not_evictable::kept;
+use crate::cure::silent_node::{out_of_service, repair};
 use crate::cure::{Change, Cure, Remedy};
 use crate::finding::Code;
 use crate::shell::Kubectl;
+use crate::snapshot::Snapshot;
 use std::collections::BTreeSet;
 
 /// At most so many pods are told how to look into.
@@ -25,26 +27,11 @@ pub(super) fn always_allow(b: &BudgetContext<'_>) -> Option<Remedy> {
     })
 }
 
-/// What ends a deletion that nobody confirms: the node, or the word that it is off for good. Mirrors the taint
-/// `out-of-service`, which lets the pod garbage collector delete pods on a node that is not Ready (`gcTerminating`).
+/// What ends a deletion that nobody confirms: the node, or the word that it is off for good.
 pub(super) fn end_deletion(b: &BudgetContext<'_>) -> Vec<Remedy> {
     let nodes: BTreeSet<&str> = b.hanging().filter_map(|pod| pod.node.as_deref()).collect();
-    let silent = nodes.into_iter().filter(|name| b.snapshot.nodes.named("", name).is_some_and(|n| !n.is_ready()));
-    let kubectl = Kubectl::of(b.snapshot);
-    let ways = |node: &str| {
-        let line = |args: &[&str]| kubectl.line("", args);
-        let taint = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute";
-        let off = Remedy::advice(format!("only if node {node} is powered off: say so, and its pods are removed"))
-            .command(line(&["taint", "node", node, taint]))
-            .undo(line(&["taint", "node", node, &format!("{taint}-")]))
-            .risk("a container that still runs on the node writes to the same volumes as its replacement");
-        [repair(&kubectl, node), off]
-    };
-    silent.take(MOST).flat_map(ways).collect()
-}
-
-fn repair(kubectl: &Kubectl, node: &str) -> Remedy {
-    Remedy::advice(format!("repair node {node}")).command(kubectl.line("", &["describe", "node", node]))
+    let silent = nodes.into_iter().filter_map(|name| b.snapshot.nodes.named("", name)).filter(|n| !n.is_ready());
+    silent.take(MOST).flat_map(|n| [repair(b.snapshot, &n.meta.name), out_of_service(n).untried(b.snapshot)]).collect()
 }
 
 /// Where to look for what keeps the pods from becoming Ready.
@@ -53,16 +40,17 @@ pub(super) fn mend(b: &BudgetContext<'_>, code: Code) -> Vec<Remedy> {
     let lasting = b.unready.iter().filter(|u| u.why.lasts() && is_missing(&u.pod) == missing);
     // Pods with one reason are looked into once.
     let mut reasons = BTreeSet::new();
-    lasting.filter(|u| reasons.insert(&u.why.text)).take(MOST).map(|u| look(&Kubectl::of(b.snapshot), u)).collect()
+    lasting.filter(|u| reasons.insert(&u.why.text)).take(MOST).map(|u| look(b.snapshot, u)).collect()
 }
 
-fn look(kubectl: &Kubectl, u: &UnreadyPod) -> Remedy {
+fn look(snapshot: &Snapshot, u: &UnreadyPod) -> Remedy {
+    let kubectl = Kubectl::of(snapshot);
     let (ns, name) = (u.pod.meta.ns(), &*u.pod.meta.name);
     let line = |args: &[&str]| kubectl.line(ns, args);
     match (&*u.why.word, &u.pod.node) {
         ("CrashLoopBackOff", _) => Remedy::advice(format!("see why the container of pod {name} ends"))
             .command(line(&["logs", name, "--all-containers", "--previous"])),
-        ("NodeNotReady", Some(node)) => repair(kubectl, node),
+        ("NodeNotReady", Some(node)) => repair(snapshot, node),
         ("ReadinessGate", _) => {
             Remedy::advice(format!("see that the controller which sets the gate of pod {name} runs"))
                 .command(line(&["describe", "pod", name]))

@@ -19,12 +19,13 @@ mod scaled_down;
 mod shared;
 mod stale;
 mod sync;
+mod terminating;
 mod unhealthy;
 mod unmanaged;
 mod unread;
 mod zero_by_rule;
 
-pub use cause::Cause;
+pub use cause::{Cause, reason};
 
 use super::context::{Basis, BudgetContext};
 use super::verdict::Verdict;
@@ -69,6 +70,7 @@ pub const RULES: &[(By, BudgetRule)] = &[
     (By::Spec, shared::find),
     (By::State, not_evictable::find),
     (By::Spec, hpa_floor::find),
+    (By::State, terminating::find),
     (By::State, not_guarded::find),
     (By::Spec, rollout::find),
     (By::Spec, operator_owned::find),

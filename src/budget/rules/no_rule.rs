@@ -1,15 +1,15 @@
 //! `no-rule`: neither minAvailable nor maxUnavailable is set. `getExpectedPodCount` then leaves the expected count at 0,
 //! and nothing is allowed.
 
-use super::cause::Cause;
+use super::cause::{Cause, NEVER};
 use crate::budget::context::BudgetContext;
 use crate::budget::verdict::Verdict;
 use crate::finding::Code;
 
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let holds = b.failure.is_none() && !b.pods.is_empty() && b.budget.rule.value().is_none();
-    let message = "no eviction is ever allowed: neither minAvailable nor maxUnavailable is set";
-    holds.then(|| Cause::new(Verdict::Never, b.finding(Code::NoRule, message.to_owned(), [])))
+    let message = format!("{NEVER}: neither minAvailable nor maxUnavailable is set");
+    holds.then(|| Cause::new(Verdict::Never, b.finding(Code::NoRule, message, [])))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `sync-failed` and `not-judged`: the disruption controller, or this tool, cannot tell how many pods to expect. Mirrors
 //! `failSafe`: the controller then allows nothing and keeps its older numbers.
 
-use super::cause::Cause;
+use super::cause::{Cause, NONE, UNKNOWN};
 use crate::budget::context::{Basis, BudgetContext};
 use crate::budget::expected::NoScale;
 use crate::budget::faulty::leaving;
@@ -35,13 +35,13 @@ fn failed(b: &BudgetContext<'_>, error: &SyncError) -> Finding {
                 Basis::Present => format!("pod {} of {} {}", pod.meta.name, owner.kind, owner.name),
                 Basis::Spec => format!("the pods of {}", made_by(b, pod, owner)),
             };
-            let message = format!("no eviction is allowed: the controller cannot count {whose} ({message}){}", end(b));
+            let message = format!("{NONE}: the controller cannot count {whose} ({message}){}", end(b));
             about(message, pod, owner)
         }
         SyncError::Scale(NoScale::Unknown { pod, owner }) => {
             let words = b.budget.condition().map(|c| c.message.to_string()).unwrap_or_default();
             let message = format!(
-                "no eviction is allowed: the controller reports that it cannot sync the budget ({words}); pod {} belongs to {} {}{}",
+                "{NONE}: the controller reports that it cannot sync the budget ({words}); pod {} belongs to {} {}{}",
                 pod.meta.name,
                 owner.kind,
                 owner.name,
@@ -50,11 +50,11 @@ fn failed(b: &BudgetContext<'_>, error: &SyncError) -> Finding {
             about(message, pod, owner)
         }
         SyncError::BadRule(words) => {
-            let message = format!("no eviction is allowed: the controller cannot use {}: {words}", b.budget.rule);
+            let message = format!("{NONE}: the controller cannot use {}: {words}", b.budget.rule);
             b.finding(Code::SyncFailed, message, [])
         }
         SyncError::BadSelector => {
-            b.finding(Code::SyncFailed, "no eviction is allowed: the controller cannot use the selector".to_owned(), [])
+            b.finding(Code::SyncFailed, format!("{NONE}: the controller cannot use the selector"), [])
         }
     }
 }
@@ -80,7 +80,7 @@ fn end(b: &BudgetContext<'_>) -> String {
 fn unknown(b: &BudgetContext<'_>, error: &SyncError) -> Finding {
     let SyncError::Scale(NoScale::Unknown { pod, owner }) = error else { return failed(b, error) };
     let message = format!(
-        "the expected number of pods is not known: {} {}, the owner of pod {}, or its scale could not be read; the numbers are the reported ones",
+        "{UNKNOWN}: {} {}, the owner of pod {}, or its scale could not be read; the numbers are the reported ones",
         owner.kind, owner.name, pod.meta.name
     );
     b.finding(Code::NotJudged, message, [pod]).about([Ref::owner(pod.meta.ns(), owner)])

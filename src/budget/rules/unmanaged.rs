@@ -1,7 +1,7 @@
 //! `unmanaged-pods`: pods without a controller. `getExpectedScale` passes them over, so that they count as healthy and
 //! not as expected; where there are no others, nothing is expected and nothing is ever allowed.
 
-use super::cause::Cause;
+use super::cause::{Cause, NEVER};
 use crate::budget::context::{BudgetContext, names};
 use crate::budget::verdict::Verdict;
 use crate::finding::{Code, Severity};
@@ -11,7 +11,7 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let pods = names(&owners.unmanaged);
     let finding = |message: String| b.finding(Code::UnmanagedPods, message, &owners.unmanaged);
     if b.allows_nothing() && b.has_only_unmanaged_pods() {
-        let message = format!("no eviction is ever allowed: no pod has a controller ({pods}), so 0 pods are expected");
+        let message = format!("{NEVER}: no pod has a controller ({pods}), so 0 pods are expected");
         return Some(Cause::new(Verdict::Never, finding(message).severity(Severity::Error)));
     }
     let message = match owners.unmanaged.len() {

@@ -1,6 +1,6 @@
 //! `zero-by-rule`: with every owner at its present scale and every pod Ready, the rule would still allow nothing.
 
-use super::cause::Cause;
+use super::cause::{Cause, NEVER};
 use crate::budget::arithmetic::value_in_words;
 use crate::budget::context::BudgetContext;
 use crate::budget::numbers::desired;
@@ -37,7 +37,7 @@ fn message(b: &BudgetContext<'_>) -> String {
         None if wanted == 1 => format!("1 of 1 pods must stay ({sum})"),
         None => format!("all {wanted} of {} must stay ({sum})", pods(wanted)),
     };
-    format!("no eviction is ever allowed: {reason}")
+    format!("{NEVER}: {reason}")
 }
 
 #[cfg(test)]

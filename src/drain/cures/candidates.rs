@@ -6,13 +6,13 @@ use crate::budget::evict::is_granted_without;
 use crate::budget::numbers::by_pods;
 use crate::budget::operators::operator;
 use crate::budget::rolling_update::resolve_fenceposts;
+use crate::cure::silent_node::out_of_service;
 use crate::cure::{Change, Cure, Remedy, manager};
 use crate::drain::context::DrainContext;
 use crate::drain::refusal::Refusal;
-use crate::drain::rules::OUT_OF_SERVICE;
 use crate::drain::tracker::BudgetId;
 use crate::snapshot::budget::{Budget, Rule};
-use crate::snapshot::node::{Node, Taint};
+use crate::snapshot::node::Node;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::{Detail, Workload};
 use crate::wire::scalar::IntOrString;
@@ -223,18 +223,15 @@ fn for_stuck(held: &Held<'_>) -> Vec<Cure> {
     let mut all = Vec::new();
     let node = held.node;
     if !node.is_ready() {
-        let taint =
-            Taint { key: OUT_OF_SERVICE.into(), value: "nodeshutdown".into(), effect: "NoExecute".into(), since: None };
-        let text = format!(
-            "once it is certain that node {} is off: give it the taint {taint}, so that its pods are deleted",
-            node.meta.name
-        );
-        all.push(Cure::from(Change::AddTaint(node.clone(), taint)).text(text));
+        all.push(out_of_service(node));
     }
     let held_up = held.pods.iter().any(|p| !p.meta.finalizers.is_empty());
     if !held_up && held.pods.len() <= ENDED {
         let names: Vec<String> = held.pods.iter().map(|p| p.meta.path()).collect();
-        let off = if node.is_ready() { "" } else { "once it is certain that the node is off: " };
+        let off = match node.is_ready() {
+            true => String::new(),
+            false => format!("only if node {} is powered off: ", node.meta.name),
+        };
         let text = format!("{off}delete {} without waiting for the kubelet", names.join(", "));
         all.push(Cure::of(held.pods.iter().map(|p| Change::ForceDeletePod((*p).clone()))).text(text));
     }

@@ -39,17 +39,28 @@ pub fn add(context: &DrainContext<'_>, request: &Request, nodes: &mut [NodePlan]
                 continue;
             }
             // The same budget on another node: what was tried there is offered here.
+            let refuses = held.refusal.is_some();
             let tried = held.refusal.is_none_or(|r| known.insert(r));
             let run = Run { context, trials: &trials, plan, held, drained };
             let (remedies, none) = if tried { run.remedies() } else { (run.untried(), None) };
             for at in group {
-                if let Some(note) = plan.pods.get_mut(at).and_then(|p| p.notes.first_mut()) {
-                    note.remedies.splice(0..0, remedies.iter().cloned());
+                let Some(pod) = plan.pods.get_mut(at) else { continue };
+                let advice = if refuses { Vec::new() } else { advice(pod) };
+                if let Some(note) = pod.notes.first_mut() {
+                    note.remedies.splice(0..0, advice.into_iter().chain(remedies.iter().cloned()));
                     note.no_remedy = none.clone().filter(|_| note.remedies.is_empty());
                 }
             }
         }
     }
+}
+
+/// What is said with a deletion that does not end and changes no object, as to repair the node: it comes first, and what is
+/// tried stands no second time beside it as untried.
+fn advice(pod: &mut PodPlan) -> Vec<Remedy> {
+    let stuck = pod.notes.iter_mut().filter(|n| n.code == Code::StuckTerminating);
+    let all = stuck.flat_map(|n| std::mem::take(&mut n.remedies));
+    all.filter(|r| r.changes().is_empty()).collect()
 }
 
 /// The pods that stay, those of one cause together, by their places in the plan.
@@ -202,6 +213,69 @@ impl Run<'_> {
                 "no single change was found with which the pods can be evicted; tried without success: {}",
                 failed.join("; ")
             ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::budget::Selection;
+    use crate::drain::actor::Actor;
+    use crate::drain::options::{After, DrainOptions};
+    use crate::drain::{Request, plan};
+    use crate::finding::Finding;
+    use crate::testing::{Cluster, Object, budget, cluster, deployment, node};
+
+    /// The findings of a drain of node `n`, the leading one first.
+    fn found(cluster: &Cluster, options: DrainOptions) -> Vec<Finding> {
+        let snapshot = cluster.snapshot();
+        let nodes = vec![snapshot.nodes.named("", "n").expect("node n").clone()];
+        let request = Request { nodes, each_alone: false, options, after: After::Back };
+        let planned = plan(&snapshot, &Selection::new(&snapshot), &request);
+        let mut findings = planned.nodes.into_iter().next().expect("one node").findings;
+        findings.sort_by_key(|f| f.remedies.is_empty());
+        findings
+    }
+
+    fn texts(finding: &Finding) -> Vec<&str> {
+        finding.remedies.iter().map(|r| &*r.text).collect()
+    }
+
+    fn silent() -> Object {
+        node("n").condition("Ready", "Unknown", "NodeStatusUnknown")
+    }
+
+    #[test]
+    fn a_node_that_does_not_answer_is_repaired_or_said_to_be_off() {
+        let over = |pods: Vec<&str>| cluster().all([silent(), node("m")]).add(deployment("a/web").on(&pods));
+        for (by, skips) in [(None, true), (Some(Actor::Eks), false)] {
+            let all = found(&over(vec!["n", "m"]), DrainOptions { by, ..DrainOptions::default() });
+            let texts = texts(&all[0]);
+            assert_eq!(texts[0], "repair node n");
+            let off = texts.iter().filter(|t| t.contains("only if node n is powered off: give it the taint")).count();
+            assert_eq!(off, 1, "{texts:?}");
+            // The flag is kubectl's.
+            assert_eq!(texts.iter().any(|t| t.contains("--skip-wait-for-delete-timeout")), skips, "{texts:?}");
+        }
+        let all = found(&over(vec!["m"]), DrainOptions::default());
+        assert!(all.iter().all(|f| f.remedies.is_empty()), "no pod is to be evicted: {all:?}");
+    }
+
+    #[test]
+    fn a_cause_is_told_once() {
+        for (title, rule, want) in [
+            (
+                "never",
+                budget("a/b").selects("app=web").min_available(1),
+                "never allows an eviction: 1 of 1 pods must stay",
+            ),
+            ("no rule", budget("a/b").selects("app=web"), "never allows an eviction: neither minAvailable nor"),
+        ] {
+            let c = cluster().all([node("n"), node("m")]).add(rule).add(deployment("a/web").on(&["n"]));
+            let all = found(&c, DrainOptions::default());
+            let message = &all[0].message;
+            assert!(message.contains(want), "{title}: {message}");
+            assert!(!message.contains("no eviction is"), "{title}: {message}");
         }
     }
 }

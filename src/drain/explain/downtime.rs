@@ -26,7 +26,7 @@ pub fn downtime(context: &DrainContext<'_>, p: &NodePod, drained: &[Str]) -> Opt
         return None;
     }
     let n = context.siblings(&p.pod).filter(|p| p.is_ready()).count();
-    let whose = if n == 1 { "its only pod leaves".to_owned() } else { format!("all its {n} pods leave") };
+    let whose = if n == 1 { "its only pod is evicted".to_owned() } else { format!("all its {n} pods are evicted") };
     let text = format!(
         "{} {} is down until new pods are Ready: {whose}, and no budget protects it",
         top.kind,

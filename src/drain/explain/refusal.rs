@@ -4,7 +4,7 @@
 use super::obstacle::{self, Obstacle};
 use crate::autoscale::karpenter::disruption::DO_NOT_DISRUPT;
 use crate::budget::operators::operator;
-use crate::budget::{Judgement, Verdict};
+use crate::budget::{Judgement, Verdict, reason};
 use crate::cure::Remedy;
 use crate::drain::context::DrainContext;
 use crate::drain::drainer::{Removes, WithoutFlag};
@@ -98,11 +98,11 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
             vec![Note::new(code, text)]
         }),
         Refusal::SyncFailed(id) => with_budget(context, id, |path| {
-            let why = first_finding(context, id).map(|f| f.message.clone()).unwrap_or_default();
+            let why = first_finding(context, id).map(|f| reason(&f.message)).unwrap_or_default();
             vec![Note::new(code, format!("budget {path} cannot be synced, so it allows no eviction: {why}"))]
         }),
         Refusal::NotJudged(id) => with_budget(context, id, |path| {
-            let why = first_finding(context, id).map(|f| f.message.clone()).unwrap_or_default();
+            let why = first_finding(context, id).map(|f| reason(&f.message)).unwrap_or_default();
             vec![Note::new(code, format!("whether budget {path} allows the eviction is not known: {why}"))]
         }),
         Refusal::Budget(id) => match (a.open(), moved(context, id, a)) {
@@ -216,11 +216,8 @@ fn never(context: &DrainContext<'_>, id: BudgetId, path: &str) -> Vec<Note> {
     let Some(j) = context.budgets.judgement(id) else { return Vec::new() };
     let of = |codes: &[Code]| j.findings.iter().filter(|f| codes.contains(&f.code)).collect::<Vec<_>>();
     let rule = of(&[Code::ZeroByRule, Code::NoRule, Code::UnmanagedPods]);
-    let why = rule.first().copied().or(j.findings.first()).map(|f| f.message.clone());
-    let mut notes = vec![Note::new(
-        Code::BudgetNever,
-        format!("budget {path} never allows an eviction: {}", why.unwrap_or_default()),
-    )];
+    let why = rule.first().copied().or(j.findings.first()).map(|f| reason(&f.message)).unwrap_or_default();
+    let mut notes = vec![Note::new(Code::BudgetNever, format!("budget {path} never allows an eviction: {why}"))];
     let besides = of(&[Code::UnhealthyPods, Code::MissingPods]);
     notes.extend(besides.into_iter().map(|f| Note::new(f.code, format!("under budget {path}: {}", f.message))));
     notes

@@ -14,7 +14,7 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     if rule.status.decision == Decision::Unknown {
         let owner = pod.meta.controller.as_ref().map(|o| o.name.to_string()).unwrap_or_default();
         let text = format!(
-            "DaemonSet {owner}, which it names as its controller, could not be read: whether drain leaves the pod alone \
+            "DaemonSet {owner}, which it names as its controller, could not be read: whether drain ignores the pod \
              or evicts it is not known"
         );
         notes.push(Note::new(Code::NotJudged, text).means(Drainability::Unknown));
@@ -28,12 +28,17 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
                     Code::Unmanaged => "it has no owner",
                     _ => "it has ended",
                 };
-                let text = format!("{why}: {} leaves it alone", rule.context.drainer.name);
+                let text = format!("{why}: {} ignores it", rule.context.drainer.name);
                 Some(Note::new(*code, text).severity(Severity::Info))
             }
-            Code::DaemonSet => Some(Note::new(Code::DaemonSet, "a DaemonSet's pods stay: drain leaves them alone")),
-            Code::Mirror => Some(Note::new(Code::Mirror, "mirrors of static pods stay: the kubelet runs them")),
-            Code::Completed => Some(Note::new(Code::Completed, "it has ended, and goes without a budget's leave")),
+            Code::DaemonSet => Some(Note::new(Code::DaemonSet, "drain ignores it: it is a DaemonSet's pod")),
+            Code::Mirror => Some(Note::new(
+                Code::Mirror,
+                "drain ignores it: it is the mirror of a static pod, which the kubelet runs",
+            )),
+            Code::Completed => {
+                Some(Note::new(Code::Completed, "it has ended: it is evicted whatever its budgets allow"))
+            }
             Code::EmptyDir => {
                 let names = pod.volumes.iter().filter(|v| matches!(v.source, VolumeSource::EmptyDir { .. }));
                 let all: Vec<&str> = names.map(|v| &*v.name).collect();
@@ -142,7 +147,7 @@ mod tests {
                 Code::Orphaned,
                 &[plain("DaemonSet lost is gone: drain refuses it without --force")],
             ),
-            ("its DaemonSet is there", all, &daemon, "", runs, Code::DaemonSet, &[plain("drain leaves them alone")]),
+            ("its DaemonSet is there", all, &daemon, "", runs, Code::DaemonSet, &[plain("drain ignores it")]),
             (
                 "DaemonSets were not read",
                 no_sets,
@@ -152,8 +157,8 @@ mod tests {
                 Code::NotJudged,
                 &[note(Drainability::Unknown, "DaemonSet lost, which it names as its controller, could not be read")],
             ),
-            ("a static pod", all, mirror, "", runs, Code::Mirror, &[plain("the kubelet runs them")]),
-            ("it has ended", all, &set, "", done, Code::Completed, &[plain("goes without a budget's leave")]),
+            ("a static pod", all, mirror, "", runs, Code::Mirror, &[plain("which the kubelet runs")]),
+            ("it has ended", all, &set, "", done, Code::Completed, &[plain("whatever its budgets allow")]),
             ("it runs", all, &set, "", runs, Code::Completed, &[]),
         ] {
             let mut c = Cluster::new();

@@ -68,8 +68,10 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     let own = pod.spec.termination_grace;
     let given = rule.grace();
     if given >= LONG {
-        let text =
-            format!("it is gone up to {} ({given} s) after it is let go: its grace period is long", words(given));
+        let text = format!(
+            "the pod can run on for up to {} ({given} s) after its eviction: its grace period is long",
+            words(given)
+        );
         notes.push(Note::new(Code::LongGrace, text));
     }
     if given < own {

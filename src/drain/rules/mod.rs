@@ -20,7 +20,6 @@ mod unread;
 mod webhooks;
 
 pub use rule::RuleContext;
-pub use stuck::OUT_OF_SERVICE;
 pub use unread::{is_hidden, is_left_out};
 
 use super::context::DrainContext;

@@ -1,14 +1,14 @@
 //! Deletions that do not end: a pod past its grace, a node that does not answer.
 
-use super::RuleContext;
-use crate::cure::Remedy;
+use super::{RuleContext, finalizers};
+use crate::cure::silent_node::{OUT_OF_SERVICE, out_of_service, repair};
+use crate::cure::{Change, Cure, Remedy};
 use crate::drain::note::{Drainability, Note};
 use crate::finding::{Code, Ref};
+use crate::shell::Kubectl;
 use crate::snapshot::age::duration_words;
 use crate::snapshot::node::Node;
-
-/// Put on a node that is surely off.
-pub const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+use std::sync::Arc;
 
 pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     let pod = rule.pod;
@@ -24,8 +24,16 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
         } else {
             format!(", held by the finalizer {}", pod.meta.finalizers.join(", "))
         };
-        let text = format!("it should have been gone {} ago and does not end{held}", duration_words(overdue));
-        notes.push(Note::new(Code::StuckTerminating, text).means(Drainability::Stuck).remedy(force_delete(rule)));
+        let overdue = duration_words(overdue);
+        let text = match node {
+            Some(node) if held.is_empty() => format!(
+                "node {} does not answer: the pod's deletion is {overdue} overdue, and no kubelet confirms that the pod has ended",
+                node.meta.name
+            ),
+            _ => format!("its deletion is {overdue} overdue and does not end{held}"),
+        };
+        let note = Note::new(Code::StuckTerminating, text).means(Drainability::Stuck);
+        notes.push(note.about(node.map(|n| Ref::node(&n.meta.name))).remedies(ways(rule, node)));
         return;
     }
     let Some(node) = node.filter(|_| !taken) else { return };
@@ -35,7 +43,7 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
          stays Terminating"
     );
     let note = Note::new(Code::StuckTerminating, text).about([Ref::node(name)]);
-    notes.push(note.means(Drainability::Stuck).remedy(force_delete(rule)));
+    notes.push(note.means(Drainability::Stuck).remedies(ways(rule, Some(node))));
 }
 
 /// Whether pods that are being deleted are taken off a node that does not answer. Mirrors `gcTerminating` of
@@ -44,17 +52,20 @@ pub fn is_given_up(node: &Node) -> bool {
     !node.is_ready() && node.taints.iter().any(|t| &*t.key == OUT_OF_SERVICE)
 }
 
-fn force_delete(rule: &RuleContext<'_>) -> Remedy {
-    let meta = &rule.pod.meta;
-    let kubectl = crate::shell::Kubectl::of(rule.snapshot);
-    Remedy::advice(format!(
-        "once it is certain that node {} is off: delete pod {} without waiting for its kubelet, or give the node the \
-         taint {OUT_OF_SERVICE}",
-        rule.pod.node.as_deref().unwrap_or_default(),
-        meta.path()
-    ))
-    .command(kubectl.line(meta.ns(), &["delete", "pod", &meta.name, "--force", "--grace-period=0"]))
-    .risk("two copies of it run at once if the node still lives: data of a StatefulSet may be damaged")
+/// What ends the deletion: of a finalizer whoever set it; else the node, or the word that it is off.
+fn ways(rule: &RuleContext<'_>, silent: Option<&Arc<Node>>) -> Vec<Remedy> {
+    let (meta, snapshot) = (&rule.pod.meta, rule.snapshot);
+    if !meta.finalizers.is_empty() {
+        return finalizers::ways(rule);
+    }
+    match silent {
+        Some(node) => vec![repair(snapshot, &node.meta.name), out_of_service(node).untried(snapshot)],
+        None => {
+            let look = Kubectl::of(snapshot).line(meta.ns(), &["describe", "pod", &meta.name]);
+            let delete = Cure::from(Change::ForceDeletePod(rule.pod.clone())).untried(snapshot);
+            vec![Remedy::advice(format!("see what keeps pod {} from ending", meta.path())).command(look), delete]
+        }
+    }
 }
 
 #[cfg(test)]
@@ -76,9 +87,10 @@ mod tests {
         let (own, none) = (DrainOptions::default(), DrainOptions { grace_period: 0, ..DrainOptions::default() });
         let deletes = DrainOptions { disable_eviction: true, ..DrainOptions::default() };
         let skips = DrainOptions { skip_wait_for_delete: 120, ..DrainOptions::default() };
-        let late = &[(Drainability::Stuck, "it should have been gone 2 min ago and does not end")][..];
+        let late = &[(Drainability::Stuck, "its deletion is 2 min overdue and does not end")][..];
         let held = &[(Drainability::Stuck, "does not end, held by the finalizer x.io/keep")][..];
-        let silent = &[(Drainability::Stuck, "node n does not answer")][..];
+        let silent = &[(Drainability::Stuck, "node n does not answer: the eviction is granted")][..];
+        let silent_late = &[(Drainability::Stuck, "node n does not answer: the pod's deletion is 2 min overdue")][..];
         let (grace, no_grace) = ("", r#""terminationGracePeriodSeconds": 0"#);
         let (runs, done, pending) = ("", r#""phase": "Succeeded""#, r#""phase": "Pending""#);
         for (title, ready, taint, (meta, spec, status), options, want) in [
@@ -95,12 +107,12 @@ mod tests {
             ("it is being deleted", up, "", (&*soon, grace, runs), &own, &[]),
             ("it is being deleted, on a silent node", unknown, "", (&soon, grace, runs), &own, silent),
             ("its deletion is overdue", up, "", (&overdue, grace, runs), &own, late),
-            ("overdue, on a silent node", unknown, "", (&overdue, grace, runs), &own, late),
+            ("overdue, on a silent node", unknown, "", (&overdue, grace, runs), &own, silent_late),
             ("overdue, on a node that is given up", unknown, off, (&overdue, grace, runs), &own, &[]),
             ("overdue, the taint on a node that answers", up, off, (&overdue, grace, runs), &own, late),
             ("overdue, and the flag leaves no grace", up, "", (&overdue, grace, runs), &none, &[]),
             ("overdue, and of itself without grace", up, "", (&overdue, no_grace, runs), &own, late),
-            ("overdue, and has ended", unknown, "", (&overdue, grace, done), &own, late),
+            ("overdue, and has ended", unknown, "", (&overdue, grace, done), &own, silent_late),
             ("overdue, and never started", up, "", (&overdue, grace, pending), &own, &[]),
             ("held by a finalizer", up, "", (&kept, grace, runs), &own, held),
             ("held by a finalizer without grace", up, "", (&kept, grace, runs), &none, held),
@@ -113,6 +125,37 @@ mod tests {
             ));
             c.pod_of("a", "p", "n", meta, spec, status);
             assert_notes(title, &c.met(Code::StuckTerminating, options), want);
+        }
+    }
+
+    #[test]
+    fn what_ends_a_deletion_depends_on_what_holds_it_up() {
+        // A finalizer keeps a pod whatever becomes of its node; a node that answers is not given up.
+        let overdue = r#""deletionTimestamp": "2025-12-31T23:58:00Z", "deletionGracePeriodSeconds": 30"#;
+        let kept = format!(r#"{overdue}, "finalizers": ["x.io/keep"]"#);
+        let node = [
+            "kubectl describe node n",
+            "kubectl taint nodes n node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+        ];
+        let finalizer = [r#"kubectl patch pod p --type=merge -p '{"metadata":{"finalizers":null}}' -n a"#];
+        let pod = ["kubectl describe pod p -n a", "kubectl delete pod p --force --grace-period=0 -n a"];
+        for (title, ready, meta, want) in [
+            ("a silent node", "Unknown", "", &node[..]),
+            ("a silent node, overdue", "Unknown", overdue, &node),
+            ("overdue", "True", overdue, &pod),
+            ("a finalizer", "True", &kept, &finalizer),
+            ("a finalizer on a silent node", "Unknown", &kept, &finalizer),
+        ] {
+            let mut c = Cluster::new();
+            c.object(&format!(
+                r#"{{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "n"}},
+                    "status": {{"conditions": [{{"type": "Ready", "status": "{ready}"}}]}}}}"#
+            ));
+            c.pod_of("a", "p", "n", meta, "", "");
+            let notes = c.met(Code::StuckTerminating, &DrainOptions::default());
+            let lines: Vec<&str> =
+                notes.iter().flat_map(|n| &n.remedies).flat_map(Remedy::commands).map(|l| &**l).collect();
+            assert_eq!(lines, want, "{title}");
         }
     }
 }

@@ -201,7 +201,7 @@ fn tolerate(f: &Facts<'_>, taint: &Taint) -> Option<Remedy> {
     });
     let node = f.taken_by(f.state, &pod)?;
     let place = template::place(f);
-    let advice = Remedy::advice(format!("tolerate {taint}: {node} then takes the pod (spec.tolerations {place})"));
+    let advice = Remedy::advice(format!("tolerate {taint} (spec.tolerations {place}): the pod then fits on {node}"));
     advice.risk("the taint keeps pods away on purpose").tried(|| true)
 }
 
@@ -214,7 +214,7 @@ fn untaint(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>]) -> Option<Rem
     });
     let taken = f.taken_by(&state, f.pod())?;
     let cure = Cure::from(Change::RemoveTaint(node.node.clone(), taint.clone()));
-    let text = format!("take the taint {taint} off node {}: then {taken} takes it", node.name());
+    let text = format!("remove the taint {taint} from node {}: the pod then fits on {taken}", node.name());
     cure.text(text).untried(f.snapshot()).tried(|| true)
 }
 
@@ -361,7 +361,7 @@ fn relabel(f: &Facts<'_>) -> Option<Remedy> {
     if overwrites {
         args.push("--overwrite");
     }
-    Remedy::advice(format!("label node {} {}: then {taken} takes it", node.name(), pairs.join(" ")))
+    Remedy::advice(format!("label node {} {}: the pod then fits on {taken}", node.name(), pairs.join(" ")))
         .command(f.kubectl.line("", &args))
         .risk("labels may say what a node is: other pods are drawn there too")
         .tried(|| true)

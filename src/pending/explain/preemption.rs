@@ -182,7 +182,7 @@ fn move_away(f: &Facts<'_>, nodes: &[&Arc<NodeInfo>]) -> Option<Remedy> {
             moved.push(format!("{} (on {on})", pod.meta.path()));
         }
     }
-    let text = format!("move {} away: {} then takes the pod", moved.join(" and "), node.name());
+    let text = format!("move {} to other nodes: the pod then fits on {}", moved.join(" and "), node.name());
     let risk = "these pods are disturbed, and their replacements must not be placed where they are in the way again";
     if moved.is_empty() || moved.len() > 5 { None } else { Remedy::advice(text).risk(risk).tried(|| true) }
 }

@@ -250,7 +250,7 @@ fn make_room(f: &Facts<'_>, near: &Near<'_>, what: Shortage) -> Option<Remedy> {
     let node = f.taken_by(&state, f.pod())?;
     let names: Vec<String> =
         chosen.iter().map(|p| format!("{} ({})", p.pod.meta.path(), shown(f, what, taken(what, p)))).collect();
-    let advice = Remedy::advice(format!("move or stop {}: then {node} takes it", names.join(" and ")));
+    let advice = Remedy::advice(format!("move or stop {}: the pod then fits on {node}", names.join(" and ")));
     advice.risk("these pods are disturbed, and need room elsewhere").tried(|| true)
 }
 

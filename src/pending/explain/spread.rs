@@ -151,7 +151,8 @@ fn remedies(f: &Facts<'_>, at: usize, spec: &TopologySpread) -> Vec<Remedy> {
             }
         });
         let node = f.taken_by(f.state, &pod)?;
-        let advice = Remedy::advice(format!("{text} (topologySpreadConstraints of {whose}): then {node} takes it"));
+        let advice =
+            Remedy::advice(format!("{text} (topologySpreadConstraints of {whose}): the pod then fits on {node}"));
         if risk.is_empty() { advice } else { advice.risk(risk) }.tried(|| true)
     });
     tried.collect()
