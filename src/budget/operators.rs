@@ -164,6 +164,16 @@ const OPERATORS: &[Operator] = &[
         way: "drain one node at a time, and wait until all members of the datacenter are Ready",
     },
     Operator {
+        name: "Argo Workflows",
+        groups: &[],
+        labels: &["workflows.argoproj.io/workflow"],
+        selects: &[],
+        source: "argo-workflows: workflow/controller/operator.go (createPDBResource, deletePDBResource)",
+        does: "it makes the budget with the workflow and deletes it once the workflow has ended",
+        way: "wait until the Workflow has ended (kubectl get workflow): a pod that has ended is evicted whatever its budget allows, \
+              and the budget is deleted; or stop the Workflow (argo stop)",
+    },
+    Operator {
         name: "Portworx",
         groups: &["core.libopenstorage.org"],
         labels: &[],
@@ -253,6 +263,8 @@ mod tests {
                 "scylla/cluster=s",
                 Some("ScyllaDB Operator: it keeps"),
             ),
+            (labels("workflows.argoproj.io/workflow"), "a=b", Some("Argo Workflows: it makes")),
+            (owner("argoproj.io/v1alpha1", "Rollout"), "a=b", None),
             (owner("core.libopenstorage.org/v1", "StorageCluster"), "name=px", Some("Portworx: it keeps")),
             // No source that was read makes a budget for these: whoever owns such a budget is told as an owner alone.
             (owner("mongodbcommunity.mongodb.com/v1", "MongoDBCommunity"), "a=b", None),

@@ -137,7 +137,9 @@ impl Cure {
     /// Sets how many pods a workload has: on the autoscaler that holds their number, where there is one, whose ceiling is
     /// raised where the API would refuse the floor.
     pub fn replicas(snapshot: &Snapshot, workload: &Arc<Workload>, count: i32) -> Self {
-        let change = Change::replicas(snapshot, workload, count);
+        // The disruption controller counts by the ReplicaSet of a custom workload; that would put the ReplicaSet back.
+        let top = snapshot.top_controller_of(&workload.meta).filter(|top| top.replicas() == workload.replicas());
+        let change = Change::replicas(snapshot, top.unwrap_or(workload), count);
         let ceiling = match &change {
             Change::MinReplicas(a, _) => a.spec.as_ref().and_then(|s| s.max_replicas).map(|max| (a.clone(), max)),
             _ => None,

@@ -6,6 +6,7 @@ use super::drainer::{AtDeadline, Deadline, Drainer};
 use super::options::{DrainOptions, Flag};
 use super::tracker::Budgets;
 use super::view::View;
+use super::volumes::SingleAttach;
 use crate::admission::Admission;
 use crate::autoscale::NewNodes;
 use crate::autoscale::karpenter::claims::NodeClaims;
@@ -45,6 +46,8 @@ pub struct DrainContext<'a> {
     new_nodes: OnceCell<NewNodes>,
     /// The NodeClaims of Karpenter's nodes, once somebody asks.
     node_claims: OnceCell<NodeClaims>,
+    /// Volumes that one node at a time has attached, once a new pod starts.
+    single_attach: OnceCell<SingleAttach>,
     /// The controllers (by uid) below each topmost one (by its address), once somebody asks.
     families: OnceCell<HashMap<usize, Vec<Str>>>,
 }
@@ -97,6 +100,7 @@ impl<'a> DrainContext<'a> {
             scheduler: Rc::new(RefCell::new(Placer::new(state))),
             new_nodes: OnceCell::new(),
             node_claims: OnceCell::new(),
+            single_attach: OnceCell::new(),
             families: OnceCell::new(),
         }
     }
@@ -119,6 +123,11 @@ impl<'a> DrainContext<'a> {
     /// Who could add nodes for pods that no node takes.
     pub fn new_nodes(&self) -> &NewNodes {
         self.new_nodes.get_or_init(|| NewNodes::new(self.state))
+    }
+
+    /// Volumes that one node at a time has attached.
+    pub fn single_attach(&self) -> &SingleAttach {
+        self.single_attach.get_or_init(|| SingleAttach::new(self.snapshot))
     }
 
     /// The NodeClaims of Karpenter's nodes.

@@ -44,8 +44,6 @@ pub struct Controller {
     pub never_ready: Option<String>,
     /// What the controller reports of pods that it cannot create.
     pub create_failure: Option<String>,
-    /// What an eviction makes of a Job.
-    pub on_eviction: OnEviction,
 }
 
 /// How long a new pod takes to be Ready.
@@ -61,6 +59,12 @@ pub enum Startup {
 pub const STARTUP_GUESS: i64 = 10;
 
 impl Controller {
+    /// What the eviction of one of its pods makes of a Job.
+    pub fn on_eviction(&self, pod: &Pod) -> OnEviction {
+        let job = self.workload.as_deref().and_then(Workload::job);
+        job.map_or(OnEviction::Nothing, |(spec, status)| on_eviction(spec, status, pod))
+    }
+
     /// Seconds from being scheduled to being Ready.
     pub fn seconds_to_ready(&self) -> i64 {
         match self.startup {
@@ -125,12 +129,15 @@ impl Controller {
             startup: observed(pods).map(Startup::Observed).or_else(|| probed(pods).map(Startup::Probes)),
             never_ready: never_ready(snapshot, w, pods),
             create_failure: w.and_then(Workload::replica_failure).map(str::to_owned),
-            on_eviction: w
-                .and_then(Workload::job)
-                .map_or(OnEviction::Nothing, |(spec, status)| on_eviction(spec, status)),
             workload,
         }
     }
+}
+
+/// Why new pods of a Deployment do not become Ready today, whichever of its ReplicaSets makes them; `None` where nothing says
+/// so. Its template is that of its newest pods.
+pub fn rollout_never_ready(snapshot: &Snapshot, pods: &[&Arc<Pod>]) -> Option<String> {
+    never_ready(snapshot, None, pods)
 }
 
 fn makes(workload: Option<&Workload>, kind: &str) -> Makes {
@@ -161,11 +168,16 @@ pub enum OnEviction {
     FailsByPolicy,
     /// It fails: so many failures use up as many of its backoffLimit.
     FailsByLimit(i32),
+    /// The index of the pod fails for good: by its podFailurePolicy, or as so many failures use up its backoffLimitPerIndex.
+    FailsIndex(Option<i32>),
 }
 
+/// The annotation with how often pods of the index have failed before.
+const INDEX_FAILURES: &str = "batch.kubernetes.io/job-index-failure-count";
+
 /// The first rule that matches decides; an eviction leaves the condition DisruptionTarget. Mirrors
-/// `matchPodFailurePolicy` of `pkg/controller/job/pod_failure_policy.go`.
-fn on_eviction(spec: &JobSpec, status: &JobStatus) -> OnEviction {
+/// `matchPodFailurePolicy` of `pkg/controller/job/pod_failure_policy.go`, and `isIndexFailed` of `indexed_job_utils.go`.
+fn on_eviction(spec: &JobSpec, status: &JobStatus, pod: &Pod) -> OnEviction {
     let on_exit_codes = |r: &PodFailurePolicyRule| r.on_pod_conditions.is_empty();
     let on_target = |r: &PodFailurePolicyRule| {
         r.on_pod_conditions.iter().any(|c| c.type_ == "DisruptionTarget" && c.status == "True")
@@ -175,8 +187,13 @@ fn on_eviction(spec: &JobSpec, status: &JobStatus) -> OnEviction {
         // It depends on how the containers end.
         Some(rule) if on_exit_codes(rule) => return OnEviction::Nothing,
         Some(rule) if rule.action == "FailJob" => return OnEviction::FailsByPolicy,
+        Some(rule) if rule.action == "FailIndex" => return OnEviction::FailsIndex(None),
         Some(rule) if rule.action != "Count" => return OnEviction::Nothing,
         Some(_) | None => {}
+    }
+    if let Some(limit) = spec.backoff_limit_per_index {
+        let failed = pod.meta.annotations.get(INDEX_FAILURES).and_then(|n| n.parse().ok()).unwrap_or(0);
+        return if failed >= limit { OnEviction::FailsIndex(Some(limit)) } else { OnEviction::Nothing };
     }
     let failed = status.failed.unwrap_or_default();
     match spec.backoff_limit {

@@ -92,10 +92,10 @@ const REPLICATED_JOB: &str = "jobset.sigs.k8s.io/replicatedjob-name";
 fn job_set(context: &DrainContext<'_>, pod: &Arc<Pod>) -> Option<Restart> {
     let name = pod.meta.labels.get(JOB_SET)?;
     let job = context.snapshot.controller_of(&pod.meta)?;
-    let reason = match context.controllers.of(pod)?.on_eviction {
+    let reason = match context.controllers.of(pod)?.on_eviction(pod) {
         OnEviction::FailsByPolicy => "PodFailurePolicy",
         OnEviction::FailsByLimit(_) => "BackoffLimitExceeded",
-        OnEviction::Nothing => return None,
+        OnEviction::Nothing | OnEviction::FailsIndex(_) => return None,
     };
     let path = format!("{}/{name}", pod.meta.ns());
     let fails = format!("evicting it fails Job {}", job.meta.path());

@@ -47,6 +47,7 @@ pub(crate) mod testing;
 pub mod timeline;
 mod tracker;
 mod view;
+mod volumes;
 
 pub use actor::ActorPlan;
 pub use plan::{NodePlan, Plan, Request};

@@ -65,6 +65,7 @@ impl OwnerRef {
 pub const KEPT_ANNOTATIONS: &[&str] = &[
     "alpha.jobset.sigs.k8s.io/",
     "argocd.argoproj.io/tracking-id",
+    "batch.kubernetes.io/job-index-failure-count",
     "cluster-autoscaler.kubernetes.io/",
     "controller.kubernetes.io/pod-deletion-cost",
     "deployment.kubernetes.io/revision",

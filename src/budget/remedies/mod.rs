@@ -48,6 +48,7 @@ fn of(b: &BudgetContext<'_>, code: Code) -> Vec<Remedy> {
             vec![Remedy::advice(format!("give each workload a budget of its own in the place of {path}"))]
         }
         Code::HpaFloor => autoscaler::floor(b).into_iter().collect(),
+        Code::PartialSelector => selector::every_revision(b).into_iter().collect(),
         Code::NoPods if b.scope.workloads.is_empty() => selector::covers_nothing(b),
         Code::SelectsNothing => {
             vec![Remedy::advice(format!("set spec.selector of budget {path}; {{}} selects every pod of its namespace"))]

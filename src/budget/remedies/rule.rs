@@ -48,9 +48,7 @@ pub(super) fn quorum(b: &BudgetContext<'_>) -> Option<Remedy> {
 /// The smallest number of replicas at which the rule allows one.
 fn more_pods(b: &BudgetContext<'_>) -> Option<Remedy> {
     let (share, count) = b.ideal.enough_replicas(&b.budget)?;
-    // The controller counts by the ReplicaSet; the number is set on what made it, which would put it back.
-    let top = b.snapshot.top_controller_of(&share.owner.meta).filter(|top| top.replicas() == share.owner.replicas());
-    Cure::replicas(b.snapshot, top.unwrap_or(&share.owner), count).tried(b.snapshot, |changed| allows(b, changed))
+    Cure::replicas(b.snapshot, &share.owner, count).tried(b.snapshot, |changed| allows(b, changed))
 }
 
 /// Taking the budget away for a maintenance, and putting it back.

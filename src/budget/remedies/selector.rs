@@ -2,6 +2,7 @@
 
 use crate::budget::context::BudgetContext;
 use crate::budget::nearest::{Nearest, nearest};
+use crate::budget::rules::partial::revision_label;
 use crate::cure::{Change, Cure, Remedy};
 use crate::snapshot::Snapshot;
 
@@ -20,6 +21,20 @@ pub(super) fn covers_nothing(b: &BudgetContext<'_>) -> Vec<Remedy> {
             .untried(b.snapshot)
     };
     vec![corrected.unwrap_or_else(delete)]
+}
+
+/// The selector by which the workload itself knows its pods, in the place of one that chooses a revision.
+pub(super) fn every_revision(b: &BudgetContext<'_>) -> Option<Remedy> {
+    revision_label(b)?;
+    let [share] = &b.ideal.owners[..] else { return None };
+    let change = Change::SetSelector(b.budget.clone(), share.owner.selector.clone());
+    let text = format!("{}, which pods of every revision have", change.text());
+    Cure::from(change).text(text).tried(b.snapshot, |changed| {
+        b.after(changed).is_some_and(|after| match &after.ideal.owners[..] {
+            [only] => revision_label(&after).is_none() && only.covered == i64::from(only.scale),
+            _ => false,
+        })
+    })
 }
 
 /// The selector by which the workload itself knows its pods.

@@ -12,7 +12,7 @@ mod not_guarded;
 mod operator_owned;
 mod over_permissive;
 pub(super) mod overlap;
-mod partial;
+pub(super) mod partial;
 pub(super) mod quorum;
 mod rollout;
 mod scaled_down;

@@ -8,7 +8,24 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
 use std::sync::Arc;
 
+/// Labels that controllers give to the pods of one revision of a workload: another one has another value.
+const REVISION: [&str; 3] = ["pod-template-hash", "controller-revision-hash", "rollouts-pod-template-hash"];
+
+/// The label by which the selector chooses one revision of its workload, if it does.
+pub(in crate::budget) fn revision_label<'b>(b: &'b BudgetContext<'_>) -> Option<&'b str> {
+    let keys = b.budget.selector.requirements().iter().filter(|r| !r.values.is_empty()).map(|r| &*r.key);
+    keys.into_iter().find(|key| REVISION.contains(key))
+}
+
 pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
+    if let (Some(label), Some(share)) = (revision_label(b), b.ideal.owners.first()) {
+        let (kind, name) = (&share.owner.kind, &share.owner.meta.name);
+        let message = format!(
+            "the selector names the label {label}, whose value changes with every rollout of {kind} {name}: the budget then \
+             matches none of the new pods"
+        );
+        return Some(Cause::note(b.finding(Code::PartialSelector, message, []).about([Ref::workload(&share.owner)])));
+    }
     let (owner, all, missed) = b.ideal.owners.iter().find_map(|share| {
         let pods: Vec<&Arc<Pod>> = pods(b.snapshot, &share.owner).filter(|p| p.is_active()).collect();
         let missed: Vec<&Arc<Pod>> =
@@ -58,6 +75,16 @@ mod tests {
         notes(
             find,
             vec![
+                (
+                    "a revision's own label",
+                    cluster()
+                        .add(budget("a/b").selects("app=web,pod-template-hash=1").max_unavailable(1))
+                        .add(deployment("a/web").on(&three).pods(|_, p| p.label("pod-template-hash", "1"))),
+                    Some(
+                        "the selector names the label pod-template-hash, whose value changes with every rollout of Deployment \
+                         web: the budget then matches none of the new pods",
+                    ),
+                ),
                 ("a part", over(json!({"minAvailable": 1})).add(deployment("a/web").on(&three).pods(leads)), Some(one)),
                 (
                     "a part, where the owners are counted",

@@ -14,7 +14,12 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
         let message = format!("{NEVER}: no pod has a controller ({pods}), so 0 pods are expected");
         return Some(Cause::new(Verdict::Never, finding(message).severity(Severity::Error)));
     }
-    let message = match owners.unmanaged.len() {
+    let unmanaged: Vec<_> = owners.unmanaged.iter().filter(|p| p.is_active()).collect();
+    let pods = names(unmanaged.iter().copied());
+    let finding = |message: String| b.finding(Code::UnmanagedPods, message, unmanaged.iter().copied());
+    let message = match unmanaged.len() {
+        // One that has ended, such as the test of a release, counts for nothing.
+        0 => return None,
         1 => format!("{pods} has no controller: the pod counts as healthy, but not as expected"),
         _ => format!("{pods} have no controller: they count as healthy, but not as expected"),
     };
@@ -54,6 +59,13 @@ mod tests {
                     "beside a Deployment's",
                     max().add(deployment("a/web").on(&["n"])).add(bare("a/x")),
                     Some("x has no controller: the pod counts as healthy, but not as expected"),
+                ),
+                (
+                    "one that has ended",
+                    max()
+                        .add(deployment("a/web").on(&["n"]))
+                        .add(pod("a/x").label("app", "web").on("n").ended("Succeeded")),
+                    None,
                 ),
                 ("none", max().add(deployment("a/web").on(&["n"])), None),
             ],

@@ -130,17 +130,8 @@ fn relaxed(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId, b: &Arc<Bu
 fn more_replicas(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId) -> Option<Cure> {
     let b = budget(context, id)?;
     let (share, count) = context.budgets.judgement(id)?.ideal.enough_replicas(b)?;
-    let change = Change::replicas(context.snapshot, &share.owner, count);
-    // The API refuses a floor above the ceiling.
-    let highest = match &change {
-        Change::MinReplicas(a, _) => a.spec.as_ref().and_then(|s| s.max_replicas),
-        _ => None,
-    };
-    if highest.is_some_and(|max| max < count) {
-        return None;
-    }
     let alone = share.scale == 1 && matches!(share.owner.detail, Detail::StatefulSet(_));
-    let cure = Cure::from(change);
+    let cure = Cure::replicas(context.snapshot, &share.owner, count);
     let pod = held.pods.first()?;
     Some(if alone {
         cure.risk(format!(

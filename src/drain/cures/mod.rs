@@ -220,21 +220,28 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use crate::budget::Selection;
+    use crate::cure::Remedy;
     use crate::drain::actor::Actor;
     use crate::drain::options::{After, DrainOptions};
-    use crate::drain::{Request, plan};
+    use crate::drain::outcome::Verdict;
+    use crate::drain::{NodePlan, Request, plan};
     use crate::finding::Finding;
-    use crate::testing::{Cluster, Object, budget, cluster, deployment, node};
+    use crate::testing::{Cluster, Object, budget, cluster, deployment, node, object, pod};
+    use serde_json::json;
 
     /// The findings of a drain of node `n`, the leading one first.
     fn found(cluster: &Cluster, options: DrainOptions) -> Vec<Finding> {
+        let mut findings = planned(cluster, options).findings;
+        findings.sort_by_key(|f| f.remedies.is_empty());
+        findings
+    }
+
+    fn planned(cluster: &Cluster, options: DrainOptions) -> NodePlan {
         let snapshot = cluster.snapshot();
         let nodes = vec![snapshot.nodes.named("", "n").expect("node n").clone()];
         let request = Request { nodes, each_alone: false, options, after: After::Back };
         let planned = plan(&snapshot, &Selection::new(&snapshot), &request);
-        let mut findings = planned.nodes.into_iter().next().expect("one node").findings;
-        findings.sort_by_key(|f| f.remedies.is_empty());
-        findings
+        planned.nodes.into_iter().next().expect("one node")
     }
 
     fn texts(finding: &Finding) -> Vec<&str> {
@@ -276,6 +283,61 @@ mod tests {
             let message = &all[0].message;
             assert!(message.contains(want), "{title}: {message}");
             assert!(!message.contains("no eviction is"), "{title}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_ceiling_below_the_new_number_is_raised_with_it() {
+        let hpa = object("autoscaling/v2", "HorizontalPodAutoscaler", "a/web")
+            .spec(json!({"minReplicas": 2, "maxReplicas": 2,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}));
+        let c = cluster().all([node("n"), node("m")]).add(hpa);
+        let c = c.add(budget("a/b").selects("app=web").min_available(2)).add(deployment("a/web").on(&["n", "m"]));
+        let all = found(&c, DrainOptions::default());
+        let lines: Vec<&String> = all.iter().flat_map(|f| &f.remedies).flat_map(Remedy::commands).collect();
+        for bound in [r#"{"spec":{"maxReplicas":3}}"#, r#"{"spec":{"minReplicas":3}}"#] {
+            assert!(lines.iter().any(|l| l.contains(bound)), "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn more_replicas_are_set_on_what_would_put_the_number_back() {
+        let crd = object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "rollouts.argoproj.io").spec(json!({
+            "group": "argoproj.io", "names": {"kind": "Rollout", "plural": "rollouts"}, "versions": [{"name": "v1alpha1",
+            "subresources": {"scale": {"specReplicasPath": ".spec.replicas"}}}]}));
+        let rollout = object("argoproj.io/v1alpha1", "Rollout", "a/web").spec(json!({"replicas": 1}));
+        let set = object("apps/v1", "ReplicaSet", "a/web-1").spec(json!({"replicas": 1}));
+        let of_set = pod("a/web-1-0").label("app", "web").on("n").ready().owned_by("apps/v1", "ReplicaSet/web-1");
+        let c = cluster().all([node("n"), node("m"), crd, rollout]);
+        let c = c.add(set.owned_by("argoproj.io/v1alpha1", "Rollout/web")).add(of_set);
+        let all = found(&c.add(budget("a/b").selects("app=web").min_available(1)), DrainOptions::default());
+        let lines: Vec<&String> = all.iter().flat_map(|f| &f.remedies).flat_map(Remedy::commands).collect();
+        assert!(lines.iter().any(|l| l.contains("kubectl scale rollout.argoproj.io/web --replicas=2")), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_restart_is_not_offered_where_new_pods_do_not_become_ready() {
+        // The rollout hangs: its newest pod crashes, and a restart makes more of these.
+        for (crashes, offered) in [(true, false), (false, true)] {
+            let newest = pod("a/web-2-0").label("app", "web").on("m").created("2026-01-01T11:30:00Z");
+            let newest = newest.owned_by("apps/v1", "ReplicaSet/web-2");
+            let set = object("apps/v1", "ReplicaSet", "a/web-2").spec(json!({"replicas": 1}));
+            let old = deployment("a/web").on(&["n", "n"]).pods(|_, p| p.created("2026-01-01T10:00:00Z"));
+            let c = cluster().all([node("n"), node("m")]).add(set.owned_by("apps/v1", "Deployment/web"));
+            let c = c.add(old).add(if crashes { newest.crashing() } else { newest.ready() });
+            let all = found(&c.add(budget("a/b").selects("app=web").min_available(4)), DrainOptions::default());
+            let texts: Vec<&str> = all.iter().flat_map(|f| texts(f)).collect();
+            assert_eq!(texts.iter().any(|t| t.contains("restart Deployment a/web")), offered, "{texts:#?}");
+        }
+    }
+
+    #[test]
+    fn pods_that_nobody_wants_any_more_are_deleted_by_their_controller() {
+        for (replicas, verdict) in [(0, Verdict::Waits), (1, Verdict::Blocked)] {
+            let web = deployment("a/web").on(&["n"]).replicas(replicas);
+            let c =
+                cluster().all([node("n"), node("m")]).add(web).add(budget("a/b").selects("app=web").min_available(1));
+            assert_eq!(planned(&c, DrainOptions::default()).verdict, verdict, "{replicas}");
         }
     }
 }

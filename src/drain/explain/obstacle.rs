@@ -102,6 +102,10 @@ fn replacement(context: &DrainContext<'_>, sim: &Simulation<'_>, at: PodId, evic
                 format!("whose replacement cannot be scheduled ({})", message::first_sentence_of(&words))
             }
         }),
+        Stage::Bound if new.not_attached.is_some() => {
+            let why = new.not_attached.as_deref().unwrap_or_default();
+            Some(format!("whose replacement cannot start: {why}"))
+        }
         Stage::Bound if !new.ready => {
             let why = context.controllers.of(&new.pod).and_then(|c| c.never_ready.clone())?;
             Some(format!("whose replacement does not become Ready: {why}"))

@@ -60,6 +60,10 @@ pub fn notes(
         let text = format!("the pod that replaces it cannot be bound to a node: {why}");
         notes.push(Note::new(Code::Webhook, text).severity(Severity::Error));
     }
+    if let Some(why) = new.and_then(|n| n.not_attached.as_ref()) {
+        let text = format!("the pod that replaces it stays in ContainerCreating: {why}");
+        notes.push(Note::new(Code::VolumeAttach, text).severity(Severity::Warning));
+    }
     if let Some(new) = new.filter(|n| !n.preempted.is_empty()) {
         let victims: Vec<String> = new.preempted.iter().map(|v| v.meta.path()).collect();
         let text = format!(

@@ -73,6 +73,8 @@ fn owner_is_gone(rule: &RuleContext<'_>) -> bool {
     }
     match recognise(&owner.api_version(), &owner.kind) {
         Recognised::Known(Kind::Node) => false,
+        // A driver that makes its executors itself.
+        Recognised::Known(Kind::Pod) => rule.snapshot.pods.named(rule.pod.meta.ns(), &owner.name).is_none(),
         Recognised::Known(kind) => rule.snapshot.coverage.has(kind),
         _ => false,
     }
@@ -137,6 +139,7 @@ mod tests {
             ),
             ("its controller is gone, it has ended", all, &lost, "", done, Code::Orphaned, &[]),
             ("controllers were not read", no_sets, &lost, "", runs, Code::Orphaned, &[]),
+            ("a pod's own pods", all, &owned_by("v1", "Pod", "q"), "", runs, Code::Orphaned, &[]),
             ("of a kind that is not known", all, &custom, "", runs, Code::Orphaned, &[]),
             (
                 "its DaemonSet is gone",
@@ -167,6 +170,7 @@ mod tests {
                 c.add("apps/v1", kind, "a", "web", "{}");
                 c.add("apps/v1", daemons, "a", "netd", "{}");
             }
+            c.pod_of("a", "q", "n", "", "", "");
             c.pod_of("a", "p", "n", meta, spec, status);
             assert_notes(title, &c.met(code, &DrainOptions::default()), want);
         }

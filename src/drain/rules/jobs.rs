@@ -18,18 +18,26 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     if !rule.is_running() {
         return;
     }
-    let on_eviction = rule.context.controllers.of(rule.pod).map_or(OnEviction::Nothing, |c| c.on_eviction);
+    let on_eviction = rule.context.controllers.of(rule.pod).map_or(OnEviction::Nothing, |c| c.on_eviction(rule.pod));
     let why = match on_eviction {
         OnEviction::FailsByPolicy => Some("its podFailurePolicy says so of disruptions (FailJob)".to_owned()),
         OnEviction::FailsByLimit(limit) => {
             let failed = status.failed.unwrap_or_default();
             Some(format!("it counts as failed, and {failed} of backoffLimit {limit} are used up"))
         }
+        OnEviction::FailsIndex(None) => Some("its podFailurePolicy says so of disruptions (FailIndex)".to_owned()),
+        OnEviction::FailsIndex(Some(limit)) => {
+            Some(format!("it counts as failed, and all of backoffLimitPerIndex {limit} are used up for the index"))
+        }
         OnEviction::Nothing => None,
     };
     if let Some(why) = why {
-        // A Job that fails makes no new pod.
-        let text = format!("Job {path} fails when this pod is evicted: {why}");
+        // What fails makes no new pod.
+        let what = match on_eviction {
+            OnEviction::FailsIndex(_) => format!("an index of Job {path} fails for good"),
+            _ => format!("Job {path} fails"),
+        };
+        let text = format!("{what} when this pod is evicted: {why}");
         notes.push(Note::new(Code::Downtime, text).about([Ref::workload(job)]));
         return;
     }
@@ -110,6 +118,7 @@ mod tests {
 
     const ALIVE: (&str, &str) = ("", "");
     const LEAVING: (&str, &str) = (r#", "deletionTimestamp": "2026-01-01T00:00:10Z""#, "");
+    const AGAIN: (&str, &str) = (r#", "annotations": {"batch.kubernetes.io/job-index-failure-count": "1"}"#, "");
     const DONE: (&str, &str) = ("", r#""phase": "Succeeded""#);
 
     #[test]
@@ -155,6 +164,7 @@ mod tests {
             Drainability::Drains,
             "Job a/j fails when this pod is evicted: it counts as failed, and 2 of backoffLimit 2",
         )][..];
+        let index = &[(Drainability::Drains, "an index of Job a/j fails for good when this pod is evicted: ")][..];
         let by_rule =
             &[(Drainability::Drains, "Job a/j fails when this pod is evicted: its podFailurePolicy says so")][..];
         for (title, spec, failed, pod, want) in [
@@ -171,6 +181,10 @@ mod tests {
             ("the first that matches", &rule(&[("Ignore", "DisruptionTarget"), ("FailJob", "exit")]), 2, ALIVE, &[]),
             ("it has ended", limit, 2, DONE, &[]),
             ("it is being deleted", limit, 2, LEAVING, &[]),
+            ("an index may fail once", r#""completionMode": "Indexed", "backoffLimitPerIndex": 1"#, 0, ALIVE, &[]),
+            ("an index has failed once", r#""completionMode": "Indexed", "backoffLimitPerIndex": 1"#, 0, AGAIN, index),
+            ("an index may not fail", r#""completionMode": "Indexed", "backoffLimitPerIndex": 0"#, 0, ALIVE, index),
+            ("disruptions fail the index", &rule(&[("FailIndex", "DisruptionTarget")]), 0, ALIVE, index),
         ] {
             assert_notes(title, &met(Code::Downtime, spec, failed, pod), want);
         }

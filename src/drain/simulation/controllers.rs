@@ -9,6 +9,8 @@ use crate::drain::controllers::{Controller, Makes, OnEviction, controller_key, p
 use crate::drain::groups;
 use crate::drain::replacement::{new_name, replacement};
 use crate::snapshot::pod::Pod;
+use crate::snapshot::workload::Detail;
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -46,7 +48,9 @@ impl Simulation<'_> {
             // What a full quota refused may be made now.
             Some(Makes::AtOnce | Makes::Never) | None => self.retry_creation(Some(pod.meta.ns())),
         }
-        if pod.is_active() && controller.is_some_and(|c| c.on_eviction != OnEviction::Nothing) {
+        let fails =
+            |c: &Rc<Controller>| matches!(c.on_eviction(pod), OnEviction::FailsByPolicy | OnEviction::FailsByLimit(_));
+        if pod.is_active() && controller.as_ref().is_some_and(fails) {
             self.fail_job(pod);
         }
     }
@@ -119,7 +123,9 @@ impl Simulation<'_> {
         let Some(controller) = self.controller(old) else { return };
         let live = self.live(old).copied().unwrap_or_default();
         let stopped = |key| self.failed_jobs.contains(&key) || self.rolling.contains(&key);
+        let index_fails = old.is_active() && matches!(controller.on_eviction(old), OnEviction::FailsIndex(_));
         if controller.makes == Makes::Never
+            || index_fails
             || controller_key(old).is_some_and(stopped)
             || controller.wanted.is_some_and(|wanted| live >= wanted)
         {
@@ -172,6 +178,7 @@ impl Simulation<'_> {
             preempted: Vec::new(),
             not_replaced: None,
             not_bound: None,
+            not_attached: None,
         })
     }
 
@@ -201,14 +208,45 @@ impl Simulation<'_> {
         }
     }
 
+    /// How many pods a controller wants; none where the Deployment of a ReplicaSet wants none.
+    fn wanted(&self, controller: &Controller) -> Option<i64> {
+        let above = controller.workload.as_ref().and_then(|w| self.context.snapshot.controller_of(&w.meta));
+        if above.is_some_and(|d| &*d.kind == "Deployment" && d.replicas() == Some(0)) {
+            Some(0)
+        } else {
+            controller.wanted
+        }
+    }
+
+    /// A ReplicaSet deletes the pods that it has too many of, past every budget: those that are not Ready first, then the
+    /// youngest. Mirrors `getPodsToDelete` of `pkg/controller/replicaset/replica_set.go`, as far as that decides.
+    fn delete_surplus(&mut self, pod: &Arc<Pod>, surplus: i64) {
+        let Ok(surplus) = usize::try_from(surplus) else { return };
+        if surplus == 0 || controller_key(pod).is_some_and(|key| self.rolling.contains(&key)) {
+            return;
+        }
+        let mut live: Vec<&Arc<Pod>> = pods_of(self.context.snapshot, pod);
+        live.retain(|p| p.is_active());
+        live.sort_by_key(|p| (p.node.is_some(), p.is_ready(), Reverse(p.meta.creation_timestamp)));
+        for pod in live.into_iter().take(surplus) {
+            let id = self.enter(pod);
+            self.push(self.now.saturating_add(self.context.drainer.retry.first()), Event::Deleted(id));
+        }
+    }
+
     /// Makes the pods that the controller of `pod` wants and does not have yet.
     pub(super) fn make_missing(&mut self, pod: &Arc<Pod>) {
         let Some(controller) = self.controller(pod) else { return };
         match controller.makes {
             Makes::AtOnce => {
                 let live = self.live(pod).copied().unwrap_or_default();
-                for _ in 0..(controller.wanted.unwrap_or(0) - live).clamp(0, MISSING) {
+                let wanted = self.wanted(&controller);
+                for _ in 0..(wanted.unwrap_or(0) - live).clamp(0, MISSING) {
                     self.create(pod, None);
+                }
+                let detail = controller.workload.as_ref().map(|w| &w.detail);
+                if matches!(detail, Some(Detail::ReplicaSet(_) | Detail::ReplicationController(_))) {
+                    self.delete_surplus(pod, live - wanted.unwrap_or(live));
                 }
             }
             Makes::InOrder | Makes::SameName => self.sync_set(pod),

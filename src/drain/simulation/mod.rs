@@ -8,6 +8,7 @@
 //! ```
 
 mod admission;
+mod attach;
 mod attempt;
 mod controllers;
 pub mod disruption;
@@ -78,6 +79,10 @@ pub struct Simulation<'c> {
     refused: BTreeSet<PodId>,
     /// Pods that look for a node.
     unscheduled: Vec<PodId>,
+    /// Pods on a node whose volume another node has attached.
+    attaching: BTreeSet<PodId>,
+    /// The pods of the simulation that use volumes of which one node at a time has each, by claim.
+    claim_users: HashMap<(Str, Str), Vec<PodId>>,
     /// Pods that only a new node takes.
     on_new_nodes: Vec<PodId>,
     /// Jobs that have failed in the course of the simulation.
@@ -111,6 +116,8 @@ impl<'c> Simulation<'c> {
             sets: StatefulSets::default(),
             refused: BTreeSet::new(),
             unscheduled: Vec::new(),
+            attaching: BTreeSet::new(),
+            claim_users: HashMap::new(),
             on_new_nodes: Vec::new(),
             failed_jobs: HashSet::new(),
             rolling: HashSet::new(),
@@ -308,6 +315,7 @@ impl<'c> Simulation<'c> {
         self.usage.release(self.context.snapshot, &pod);
         self.controller_sees_end(id, &pod);
         self.disruption.gone(self.context.snapshot, &budgets, &pod);
+        self.attach_again();
     }
 
     /// The pod is on a node now, and becomes Ready in time.
@@ -316,11 +324,20 @@ impl<'c> Simulation<'c> {
         let pod = sim.pod.clone();
         (sim.stage, sim.node, sim.not_bound) = (Stage::Bound, Some(node.clone()), None);
         self.state.bind(&pod, node);
+        self.uses_volumes(id);
         self.ready_in(id, delay);
     }
 
-    /// The pod becomes Ready so many seconds later than it takes to start; never where pods of its controller do not.
+    /// The pod becomes Ready so many seconds later than it takes to start, once it can have its volumes; never where pods of
+    /// its controller do not.
     fn ready_in(&mut self, id: PodId, delay: i64) {
+        if let Some(why) = self.attached_elsewhere(id) {
+            self.attaching.insert(id);
+            if let Some(sim) = self.pods.get_mut(id) {
+                sim.not_attached = Some(why);
+            }
+            return;
+        }
         let Some(sim) = self.pods.get(id) else { return };
         let controller = self.context.controllers.of(&sim.pod);
         if controller.as_ref().is_none_or(|c| c.never_ready.is_none()) {

@@ -47,6 +47,8 @@ pub struct SimPod {
     pub not_replaced: Option<NotCreated>,
     /// Why it is not bound although a node would take it.
     pub not_bound: Option<String>,
+    /// Why it does not start on its node: its volume is attached to another one.
+    pub not_attached: Option<String>,
 }
 
 /// Why a controller cannot make a pod.

@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::pods::{PodId, Stage};
 use crate::budget::rolling_update::resolve_fenceposts;
-use crate::drain::controllers::controller_key;
+use crate::drain::controllers::{controller_key, rollout_never_ready};
 use crate::drain::replacement::{new_name, replacement};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::{Detail, Workload};
@@ -27,6 +27,9 @@ impl Simulation<'_> {
         let pods: Vec<Arc<Pod>> =
             self.context.snapshot.pods.in_namespace(deployment.meta.ns()).iter().filter(here).cloned().collect();
         let Some(like) = pods.first().cloned() else { return replicas == 0 };
+        if rollout_never_ready(self.context.snapshot, &pods.iter().collect::<Vec<_>>()).is_some() {
+            return false;
+        }
         if pods.len() > MOST || replicas > MOST as i64 {
             return false;
         }

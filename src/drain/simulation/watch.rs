@@ -38,6 +38,7 @@ impl Simulation<'_> {
             preempted: Vec::new(),
             not_replaced: None,
             not_bound: None,
+            not_attached: None,
         })
     }
 
