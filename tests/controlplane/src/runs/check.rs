@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::Settings;
+use super::{Settings, steadily};
 use crate::cases;
 use crate::drained::drain;
 use crate::generate::worlds::manifests;
@@ -16,16 +16,9 @@ use crate::shared::Shared;
 use crate::snapshot::{items, key};
 use crate::truth::{self, EvictionTruth};
 
-/// One seed: ask the product about the manifests, apply them, compare. What does not agree gets a second try: then it was the
-/// clock. A miss is written as a case.
+/// One seed: ask the product about the manifests, apply them, compare. A miss is written as a case.
 pub fn run(settings: &Settings, shared: &Shared, seed: u64) -> Result<Tally> {
-    let (mut tally, mut list) = once(settings, shared, seed, &format!("c{seed}"))?;
-    if !tally.misses.is_empty() {
-        (tally, list) = once(settings, shared, seed, &format!("c{seed}x"))?;
-        if tally.misses.is_empty() {
-            tally.count("agrees at the second try");
-        }
-    }
+    let (tally, list) = steadily(&format!("c{seed}"), |name| once(settings, shared, seed, name))?;
     if settings.keep || !tally.misses.is_empty() {
         let misses: Vec<Value> =
             tally.misses.iter().map(|m| json!({"object": m.object, "real": m.real, "ours": m.ours})).collect();

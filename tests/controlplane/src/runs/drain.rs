@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::Settings;
+use super::{Settings, steadily};
 use crate::cases;
 use crate::drained::{Drained, FLAGS, at_once, drain, truth};
 use crate::generate::worlds::admission::GUARD;
@@ -37,16 +37,9 @@ pub fn record(shared: &Shared, seed: u64) -> Result<Recorded> {
     Ok(Recorded { list, truth })
 }
 
-/// One seed: make, ask the product, drain, compare. What does not agree gets a second try: then it was the clock, or a choice
-/// of the scheduler's. A miss is written as a case.
+/// One seed: make, ask the product, drain, compare. A miss is written as a case.
 pub fn run(settings: &Settings, shared: &Shared, seed: u64) -> Result<Tally> {
-    let (mut tally, mut recorded) = once(settings, shared, seed, &format!("d{seed}"))?;
-    if !tally.misses.is_empty() {
-        (tally, recorded) = once(settings, shared, seed, &format!("d{seed}x"))?;
-        if tally.misses.is_empty() {
-            tally.count("agrees at the second try");
-        }
-    }
+    let (tally, recorded) = steadily(&format!("d{seed}"), |name| once(settings, shared, seed, name))?;
     if settings.keep || !tally.misses.is_empty() {
         let at = cases::write(&settings.misses, &format!("drain-{seed}"), &recorded.list, &recorded.truth)?;
         eprintln!("seed {seed} {}: a case is in {}", recorded.truth["madeOf"], at.display());

@@ -55,7 +55,7 @@ const SECOND: Seeds = Seeds {
 const WRONG: [(&str, &[u64]); 2] = [("blocked", &[6]), ("pending", &[22])];
 
 /// How many worlds there are at the same time.
-const LANES: usize = 8;
+const LANES: usize = 6;
 
 /// Runs it.
 pub fn run(product: &Product, misses: &Path) -> Result<Tally> {
