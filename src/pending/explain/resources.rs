@@ -9,6 +9,8 @@ use crate::sched::Reason;
 use crate::sched::filters::node_resources_fit::{Short, Shortage, shortages};
 use crate::sched::filters::{node_affinity, taint_toleration};
 use crate::sched::node::{CORDON_TAINT, NodeInfo, PodInfo};
+use crate::snapshot::Str;
+use crate::snapshot::pod::Pod;
 use crate::snapshot::quantity::{Amounts, Quantity};
 use std::sync::Arc;
 
@@ -179,41 +181,94 @@ fn fragmentation(f: &Facts<'_>, short: &[Near<'_>], what: Shortage, resource: &s
 fn remedies(f: &Facts<'_>, short: &[Near<'_>], what: Shortage, resource: &str) -> Vec<Remedy> {
     let mut all = Vec::new();
     let Some(near) = short.iter().find(|n| n.others == 0) else { return all };
-    if let Some(r) = ask_less(f, near, what, resource) {
+    if let Some(r) = ask_less(f, short, near, what, resource) {
         all.push(r);
     }
     all.extend(make_room(f, near, what));
     all
 }
 
-/// A lower request, tried with the filters.
-fn ask_less(f: &Facts<'_>, near: &Near<'_>, what: Shortage, resource: &str) -> Option<Remedy> {
-    let free = near.short.free();
-    let quantity = match what {
-        Shortage::Pods | Shortage::Scalar(_) => return None,
-        Shortage::Cpu => Quantity::milli(free),
-        Shortage::Memory | Shortage::Ephemeral => Quantity::bytes(free),
-    };
+/// A lower request, tried with the filters: one with which all pods of its workload that have no node fit, where there is one.
+fn ask_less(f: &Facts<'_>, short: &[Near<'_>], near: &Near<'_>, what: Shortage, resource: &str) -> Option<Remedy> {
     let [container] = &*f.pod().spec.containers else { return None };
     let alone = f.pod().spec.init_containers.is_empty() && f.pod().spec.overhead.is_empty();
-    if free <= 0 || !alone || f.pod().spec.resources.is_some() || template::is_behind(f) {
+    if !alone || f.pod().spec.resources.is_some() || template::is_behind(f) {
         return None;
     }
-    let lower = f.pod_with(|spec| {
-        for c in &mut spec.containers {
-            let old = c.resources.requests.clone();
-            let kept = old.iter().map(|(n, q)| (n.clone(), if **n == *resource { quantity } else { q }));
-            c.resources.requests = kept.collect::<Amounts>();
-        }
+    let homeless = homeless(f);
+    // One pod a node, or several.
+    let free = || short.iter().filter(|n| n.others == 0).map(|n| n.short.free());
+    let mut requests: Vec<i64> = (1..=4).flat_map(|on_a_node| free().map(move |free| free / on_a_node)).collect();
+    requests.retain(|request| *request > 0 && *request < near.short.asked);
+    requests.sort_unstable_by_key(|free| std::cmp::Reverse(*free));
+    requests.dedup();
+    let all = requests.iter().take(TRIED).filter(|_| homeless > 1).find_map(|request| {
+        let pod = asking(f, what, resource, *request)?;
+        place(f, &pod, homeless).map(|node| (*request, node))
     });
-    let node = f.taken_by(f.state, &lower)?;
-    let (from, to) = (shown(f, what, near.short.asked), shown(f, what, free));
+    let together = all.is_some();
+    let (request, node) = match all {
+        Some(found) => found,
+        None => {
+            let request = near.short.free();
+            (request, f.taken_by(f.state, &asking(f, what, resource, request)?)?)
+        }
+    };
+    let (from, to) = (shown(f, what, near.short.asked), shown(f, what, request));
     let text = format!("lower the {resource} request of container {} from {from} to {to}", container.name);
+    let promise = match homeless {
+        n if together => format!("the {n} pods of its controller that have no node then fit, the first on {node}"),
+        0 | 1 => format!("the pod then fits on {node}"),
+        n => format!("the pod then fits on {node}; not all {n} pods of its controller that have no node do"),
+    };
     let request = format!("--requests={resource}={to}");
     let args = ["-c", &*container.name, &*request];
-    template::change(f, &text, &format!("the pod then fits on {node}"), ("resources", &args))
+    template::change(f, &text, &promise, ("resources", &args))
         .risk("the container may be slowed or killed when it needs more; its pods are replaced")
         .tried(|| true)
+}
+
+/// How many requests are tried, and with how many pods: both grow with the cluster otherwise.
+const TRIED: usize = 16;
+
+/// How many pods its controller wants that have no node yet, itself among them; 1 where that is not known.
+fn homeless(f: &Facts<'_>) -> usize {
+    let meta = &f.pod().meta;
+    let wanted = f.snapshot().controller_of(meta).and_then(|w| w.wanted_pods());
+    let uid = meta.controller.as_ref().map(|o| &*o.uid);
+    let (Some(wanted), Some(uid)) = (wanted, uid) else { return 1 };
+    let placed = f.snapshot().pods_of(uid).filter(|p| p.node.is_some() && !p.is_finished()).count();
+    usize::try_from(wanted).unwrap_or_default().saturating_sub(placed).clamp(1, TRIED)
+}
+
+/// The pod, asking for so much of the resource; `None` for a resource that is no amount of one container.
+fn asking(f: &Facts<'_>, what: Shortage, resource: &str, request: i64) -> Option<Arc<Pod>> {
+    let quantity = match what {
+        Shortage::Pods | Shortage::Scalar(_) => return None,
+        Shortage::Cpu => Quantity::milli(request),
+        Shortage::Memory | Shortage::Ephemeral => Quantity::bytes(request),
+    };
+    (request > 0).then(|| {
+        f.pod_with(|spec| {
+            for c in &mut spec.containers {
+                let old = c.resources.requests.clone();
+                let kept = old.iter().map(|(n, q)| (n.clone(), if **n == *resource { quantity } else { q }));
+                c.resources.requests = kept.collect::<Amounts>();
+            }
+        })
+    })
+}
+
+/// The node of the first of so many pods like this one, where all of them fit.
+fn place(f: &Facts<'_>, pod: &Arc<Pod>, pods: usize) -> Option<Str> {
+    let mut state = f.state.clone();
+    let mut first = None;
+    for _ in 0..pods {
+        let node = f.taken_by(&state, pod)?;
+        state.bind(pod, &node);
+        first.get_or_insert(node);
+    }
+    first
 }
 
 /// Pods that could go from the nearest node, smallest first, until there is room: tried with the filters.

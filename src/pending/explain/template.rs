@@ -316,6 +316,45 @@ mod tests {
     }
 
     #[test]
+    fn a_lower_request_is_one_with_which_all_pods_of_the_controller_fit() {
+        // What is lowered in a template is lowered for all pods made from it; those that are not made yet want room as well.
+        let set = |replicas: i64| {
+            maker(
+                "apps/v1",
+                "StatefulSet",
+                "5",
+                json!({"spec": {"podManagementPolicy": "Parallel", "replicas": replicas}}),
+            )
+        };
+        for (title, replicas, nodes, want) in [
+            ("one", 1, &["4"][..], ("--requests=cpu=4", "the pod then fits on n0")),
+            (
+                "a node each",
+                2,
+                &["4", "3"],
+                ("--requests=cpu=3", "the 2 pods of its controller that have no node then fit"),
+            ),
+            (
+                "two on a node",
+                2,
+                &["4"],
+                ("--requests=cpu=2", "the 2 pods of its controller that have no node then fit"),
+            ),
+            ("three on two nodes", 3, &["4", "3"], ("--requests=cpu=2", "the 3 pods of its controller")),
+        ] {
+            let nodes = nodes.iter().enumerate().map(|(at, cpu)| node(&format!("n{at}")).allocatable("cpu", cpu));
+            let all = nodes.chain([set(replicas), p("web-0", "apps/v1", "StatefulSet/web")]).collect::<Vec<_>>();
+            let snapshot = cluster().all(all).snapshot();
+            let answer = pending(&Request::default(), &snapshot, &State::new(&snapshot)).unwrap();
+            let found: Vec<Finding> = answer.items.into_iter().flat_map(|i| i.findings).collect();
+            let lowers = |r: &&crate::cure::Remedy| r.text.starts_with("lower the cpu request");
+            let remedy = found.iter().flat_map(|f| &f.remedies).find(lowers);
+            let remedy = remedy.unwrap_or_else(|| panic!("{title}: {found:?}"));
+            assert!(remedy.commands()[0].contains(want.0) && remedy.text.contains(want.1), "{title}: {remedy:?}");
+        }
+    }
+
+    #[test]
     fn a_template_that_was_corrected_needs_the_old_pod_deleted() {
         let status = json!({"status": {"currentRevision": "web-1", "updateRevision": "web-2"}});
         let parallel = json!({"spec": {"podManagementPolicy": "Parallel"}, "status": status["status"]});
