@@ -61,6 +61,10 @@ pub const NEEDS: &[Need] = &[
     Need::incidental(Kind::VolcanoJob, "whether its pods restart as one"),
     Need::incidental(Kind::NodePool, "whether Karpenter could add a node for a replacement"),
     Need::incidental(Kind::NodeClaim, "until when Karpenter lets a node be drained"),
+    Need::incidental(Kind::Machine, "until when Cluster API lets a node be drained"),
+    Need::incidental(Kind::ClusterApiCluster, "which MachineDrainRules apply to a Machine"),
+    Need::incidental(Kind::MachineDrainRule, "in which order Cluster API evicts pods, and which it leaves alone"),
+    Need::incidental(Kind::UpgradePlan, "how the system-upgrade-controller drains"),
     Need::incidental(Kind::EC2NodeClass, "which instance types a NodePool has, and whether it is ready"),
     Need::incidental(Kind::EKSNodeClass, "which instance types a NodePool has, and whether it is ready"),
 ];

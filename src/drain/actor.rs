@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 /// Who drains a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum)]
 pub enum Actor {
     /// `kubectl drain`
     #[default]

@@ -74,7 +74,7 @@ fn kubectl(options: &DrainOptions) -> Drainer {
         },
         fences: Fences::Cordon,
         cordons: Cordons::All,
-        passes: &[],
+        passes: Vec::new(),
         without_flag: WithoutFlag::Assumed,
         filter,
         leaves: "DaemonSet pods, static pods",
@@ -89,6 +89,7 @@ fn kubectl(options: &DrainOptions) -> Drainer {
         ends_claims: false,
         reports: None,
         skips_overdue: (options.skip_wait_for_delete > 0).then_some(options.skip_wait_for_delete),
+        skips_if_silent: false,
         force_setting: None,
         parallel: "one node after the other, all cordoned first",
     }
@@ -97,7 +98,7 @@ fn kubectl(options: &DrainOptions) -> Drainer {
 /// What runs kubectl's code with every flag, each node by itself.
 fn with_all_flags() -> Drainer {
     let base = kubectl(&DrainOptions::default());
-    Drainer { cordons: Cordons::Each, passes: ALL_FLAGS, retries_errors: true, ..base }
+    Drainer { cordons: Cordons::Each, passes: ALL_FLAGS.to_vec(), retries_errors: true, ..base }
 }
 
 /// Karpenter from the deletion of a NodeClaim on. Mirrors `controllers/node/termination`, its `terminator/terminator.go`
@@ -262,10 +263,14 @@ fn cluster_api() -> Drainer {
             known: Known::Code,
         },
         filter: leaves::cluster_api,
-        leaves: "DaemonSet pods, static pods, pods with the label cluster.x-k8s.io/drain: skip",
+        leaves: "DaemonSet pods, static pods, pods with the label cluster.x-k8s.io/drain: skip or such a MachineDrainRule",
         holds: leaves::cluster_api_holds,
-        waves: "all pods at once; pods with the label cluster.x-k8s.io/drain: wait-completed are waited for",
+        wave: leaves::cluster_api_order,
+        waves: "all pods at once, or by the order of MachineDrainRules; pods with the label cluster.x-k8s.io/drain: \
+                wait-completed or such a MachineDrainRule are waited for",
         retry: Retry::Every(20),
+        skips_overdue: Some(1),
+        skips_if_silent: true,
         force_setting: Some(
             "nodeDrainTimeoutSeconds of the Machine: the machine is then deleted with the pods that are left",
         ),
@@ -301,6 +306,17 @@ fn kured(options: &DrainOptions) -> Drainer {
 /// released manifest.
 fn system_upgrade_controller(options: &DrainOptions) -> Drainer {
     let given = kubectl(options);
+    let held = options.held.as_ref();
+    let fails = AtDeadline::Fails("its Job fails, and the node stays cordoned and is not upgraded");
+    let deadline = match held.and_then(|held| held.deadline) {
+        Some(after) if after > 0 => Some(Deadline { after, then: fails, setting: "jobActiveDeadlineSecs of the Plan" }),
+        Some(_) => None,
+        None => Some(Deadline {
+            after: 15 * MINUTE,
+            then: fails,
+            setting: "SYSTEM_UPGRADE_JOB_ACTIVE_DEADLINE_SECONDS, jobActiveDeadlineSecs of the Plan",
+        }),
+    };
     Drainer {
         actor: Actor::SystemUpgradeController,
         name: "the system-upgrade-controller",
@@ -310,16 +326,12 @@ fn system_upgrade_controller(options: &DrainOptions) -> Drainer {
             read: "2026-12-03",
             known: Known::Code,
         },
-        passes: &[Flag::IgnoreDaemonSets, Flag::DeleteEmptyDirData],
+        passes: held.map_or_else(|| vec![Flag::IgnoreDaemonSets, Flag::DeleteEmptyDirData], |held| held.passes.clone()),
         without_flag: WithoutFlag::Fails,
         removes: given.removes,
         grace: given.grace,
         skips_overdue: given.skips_overdue,
-        deadline: Some(Deadline {
-            after: 15 * MINUTE,
-            then: AtDeadline::Fails("its Job fails, and the node stays cordoned and is not upgraded"),
-            setting: "SYSTEM_UPGRADE_JOB_ACTIVE_DEADLINE_SECONDS, jobActiveDeadlineSecs of the Plan",
-        }),
+        deadline,
         force_setting: None,
         parallel: "concurrency of the Plan, 1 by default",
         ..with_all_flags()
@@ -340,7 +352,7 @@ fn descheduler() -> Drainer {
             known: Known::Code,
         },
         fences: Fences::ByOthers,
-        passes: &[],
+        passes: Vec::new(),
         filter: leaves::descheduler,
         leaves: "DaemonSet pods, static pods, pods with emptyDir or hostPath, pods without an owner, critical pods, pods \
                  that tolerate the cordon",
@@ -367,7 +379,11 @@ mod tests {
     fn world() -> Cluster {
         let mut c = Cluster::new();
         // Its removal has begun: no autoscaler chooses any more.
-        c.node("n1", r#"{"taints": [{"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}]}"#);
+        c.node(
+            "n1",
+            r#"{"taints": [{"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"},
+                {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]}"#,
+        );
         c.node("n2", "{}");
         let labels = |app: &str| format!(r#""labels": {{"app": "{app}"}}"#);
         let selects =

@@ -1,8 +1,10 @@
 //! What a drain is about: the cluster, the drainer, and what both bring along. All simulations of a plan share it.
 
+use super::actor::Actor;
 use super::actors;
 use super::controllers::Controllers;
 use super::drainer::{AtDeadline, Deadline, Drainer};
+use super::machines::{self, EXCLUDE_DRAIN};
 use super::options::{DrainOptions, Flag};
 use super::tracker::Budgets;
 use super::view::View;
@@ -13,7 +15,7 @@ use crate::autoscale::karpenter::claims::NodeClaims;
 use crate::budget::Selection;
 use crate::sched::State;
 use crate::sched::place::{Placed, Placer, SAMPLED};
-use crate::snapshot::pod::Pod;
+use crate::snapshot::pod::{Pod, Truth};
 use crate::snapshot::{Snapshot, Str};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -140,7 +142,17 @@ impl<'a> DrainContext<'a> {
         self.options.has(flag) || self.drainer.passes.contains(&flag)
     }
 
-    /// How long a node is worked on, and what is done then: by the drainer's own settings, else by those of the NodeClaim.
+    /// After how many seconds a pod of a node whose deletion is overdue is not waited for any more; `None` waits.
+    pub fn skips_overdue(&self, node: &str) -> Option<i64> {
+        let silent = || {
+            let ready = self.snapshot.nodes.named("", node).and_then(|n| n.condition("Ready").map(|c| c.status));
+            ready == Some(Truth::Unknown)
+        };
+        self.drainer.skips_overdue.filter(|_| !self.drainer.skips_if_silent || silent())
+    }
+
+    /// How long a node is worked on, and what is done then: by the settings that were given, else by those of its Machine or
+    /// NodeClaim, else by the drainer's own.
     pub fn deadline_of(&self, node: &str) -> Option<Deadline> {
         let by_claim = || {
             let at =
@@ -152,7 +164,23 @@ impl<'a> DrainContext<'a> {
                 setting: "terminationGracePeriod of the NodeClaim",
             })
         };
-        self.drainer.deadline.or_else(by_claim)
+        self.drainer.deadline.or_else(by_claim).or_else(|| self.deadline_of_machine(node))
+    }
+
+    /// Cluster API's, by the Machine of the node: from when it began to drain it, where it has. Mirrors `isNodeDrainAllowed` of
+    /// `core/reconcilers/machine/machine_controller.go`.
+    fn deadline_of_machine(&self, node: &str) -> Option<Deadline> {
+        if self.drainer.actor != Actor::ClusterApi {
+            return None;
+        }
+        let machine = self.view.machines().of(node)?;
+        let then = AtDeadline::TakesNode("deletes the machine with the pods that are left");
+        if machine.meta.annotations.has(EXCLUDE_DRAIN) {
+            return Some(Deadline { after: 0, then, setting: EXCLUDE_DRAIN });
+        }
+        let timeout = machines::drain_timeout(machine)?;
+        let gone = machines::drain_began(machine).map_or(0, |t| self.snapshot.now.duration_since(t).as_secs());
+        Some(Deadline { after: (timeout - gone).max(0), then, setting: "nodeDrainTimeout of the Machine" })
     }
 
     /// The pods of the same topmost controller, the pod itself among them; none for a pod without one.

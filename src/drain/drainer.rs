@@ -23,7 +23,7 @@ pub struct Drainer {
     /// Which nodes are fenced before the first one is drained.
     pub cordons: Cordons,
     /// Of the flags of `kubectl drain`, those whose effect it has without being told.
-    pub passes: &'static [Flag],
+    pub passes: Vec<Flag>,
     /// What it does about a pod that needs a flag which it does not pass.
     pub without_flag: WithoutFlag,
     /// Which pods it evicts, and which it leaves alone.
@@ -52,6 +52,8 @@ pub struct Drainer {
     pub reports: Option<(i64, &'static str)>,
     /// Pods whose deletion is overdue by more seconds than this are not waited for; `None` waits.
     pub skips_overdue: Option<i64>,
+    /// Whether that is so only on a node whose kubelet is not heard of any more.
+    pub skips_if_silent: bool,
     /// Its setting that makes it go past budgets after a time; `None` where there is none.
     pub force_setting: Option<&'static str>,
     /// How many nodes it drains at the same time, in words.

@@ -10,6 +10,7 @@ use super::plan::NodePlan;
 use crate::autoscale::cluster_autoscaler::{self, Groups, ScaleDown};
 use crate::autoscale::karpenter::disruption::{self, Disruption};
 use crate::finding::{Code, Finding, Ref, Severity};
+use crate::snapshot::Kind;
 use crate::snapshot::node::Node;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub enum Choice {
 pub enum Chooser<'a> {
     /// Every node is drained.
     Nobody,
+    /// Karpenter without a NodePool: it has nothing to choose from.
+    NoPool,
     /// Karpenter.
     Karpenter(Box<Disruption<'a>>),
     /// The Cluster Autoscaler.
@@ -35,11 +38,11 @@ pub enum Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    /// That of a drain. Where there is no NodePool, Karpenter has nothing to choose from.
+    /// That of a drain.
     pub fn new(context: &DrainContext<'a>) -> Self {
         match context.drainer.actor {
             Actor::Karpenter => {
-                Disruption::new(context.state).map_or(Self::Nobody, |disruption| Self::Karpenter(Box::new(disruption)))
+                Disruption::new(context.state).map_or(Self::NoPool, |disruption| Self::Karpenter(Box::new(disruption)))
             }
             Actor::ClusterAutoscaler => {
                 Self::ClusterAutoscaler(Box::new(ScaleDown::new(context.state, Groups::default())))
@@ -53,6 +56,7 @@ impl<'a> Chooser<'a> {
         let now = context.snapshot.now;
         match self {
             Self::Nobody => Choice::Goes,
+            Self::NoPool => without_pool(context, node),
             Self::Karpenter(disruption) => {
                 let words = |keeps: Vec<disruption::Keeps>| keeps.iter().map(|k| k.words(now)).collect();
                 match disruption.of(node) {
@@ -73,6 +77,22 @@ impl<'a> Chooser<'a> {
                 Some(cluster_autoscaler::Fate::Removed(_) | cluster_autoscaler::Fate::Going) | None => Choice::Goes,
             },
         }
+    }
+}
+
+/// Without any NodePool Karpenter ends only what it has made: a node with a NodeClaim, or its marks.
+fn without_pool(context: &DrainContext<'_>, name: &str) -> Choice {
+    let marked = context.snapshot.nodes.named("", name).is_some_and(|n| {
+        n.meta.labels.has("karpenter.sh/nodepool") || n.taints.iter().any(|t| &*t.key == "karpenter.sh/disrupted")
+    });
+    if marked || context.node_claims().of(name).is_some() {
+        return Choice::Goes;
+    }
+    let none = "it has neither a NodeClaim nor a label of Karpenter's, and there is no NodePool";
+    if context.snapshot.coverage.has(Kind::NodePool) {
+        Choice::Kept(vec![none.to_owned()])
+    } else {
+        Choice::Unknown(vec![format!("{none} in the input, which does not say that NodePools were read")])
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::drainer::Hold;
 use super::filters::{Decision, PodDeleteStatus, filter};
+use super::machines::Behavior;
 use super::view::View;
 use crate::autoscale::karpenter::disruption::{DO_NOT_DISRUPT, do_not_disrupt};
 use crate::autoscale::karpenter::taints::tolerates_disrupted;
@@ -76,19 +77,39 @@ pub fn cluster_autoscaler(_: &View<'_>, pod: &Pod) -> PodDeleteStatus {
     }
 }
 
-/// Cluster API's. Mirrors `GetPodsForEviction` of `machine/drain/drain.go`: kubectl's filters, with every flag, and its
-/// own label. MachineDrainRules are not in the workload cluster, and so not looked at.
+/// Cluster API's. Mirrors `GetPodsForEviction` of `machine/drain/drain.go`: kubectl's filters, with every flag, its own label,
+/// and then MachineDrainRules.
 pub fn cluster_api(view: &View<'_>, pod: &Pod) -> PodDeleteStatus {
     let status = filter(view, pod);
-    let skipped = pod.meta.labels.get(CLUSTER_API_DRAIN).is_some_and(|v| v.eq_ignore_ascii_case("skip"));
+    let skipped = cluster_api_behavior(view, pod) == Behavior::Skip;
     if status.decision == Decision::Delete && skipped { decided(Decision::Outside, Vec::new()) } else { status }
 }
 
-/// What Cluster API waits for without evicting it. Mirrors `drainLabelFilter` of `machine/drain/filters.go`.
-pub fn cluster_api_holds(_: &View<'_>, pod: &Pod, _: Timestamp) -> Option<Hold> {
-    let value = pod.meta.labels.get(CLUSTER_API_DRAIN)?;
-    let waits = value.replacen('-', "", 1).eq_ignore_ascii_case("WaitCompleted");
-    (waits && !pod.is_finished()).then_some(Hold { until: None, by: CLUSTER_API_DRAIN })
+/// What is done with a pod that kubectl's filters let go: by its label, else by the first MachineDrainRule that matches. Mirrors
+/// `drainLabelFilter` and `machineDrainRulesFilter` of `machine/drain/filters.go`.
+fn cluster_api_behavior(view: &View<'_>, pod: &Pod) -> Behavior {
+    match pod.meta.labels.get(CLUSTER_API_DRAIN) {
+        Some(v) if v.eq_ignore_ascii_case("skip") => return Behavior::Skip,
+        Some(v) if v.replacen('-', "", 1).eq_ignore_ascii_case("WaitCompleted") => return Behavior::WaitCompleted,
+        _ => {}
+    }
+    view.machines().rule(view.snapshot, pod).unwrap_or(Behavior::Drain(0))
+}
+
+/// What Cluster API waits for without evicting it.
+pub fn cluster_api_holds(view: &View<'_>, pod: &Pod, _: Timestamp) -> Option<Hold> {
+    let by = if pod.meta.labels.has(CLUSTER_API_DRAIN) { CLUSTER_API_DRAIN } else { "a MachineDrainRule" };
+    let waits = cluster_api_behavior(view, pod) == Behavior::WaitCompleted;
+    (waits && !pod.is_finished()).then_some(Hold { until: None, by })
+}
+
+/// The order of evictions. Mirrors `EvictPods` and `minDrainOrderOfPodsToDrain` of `machine/drain/drain.go`: pods that are
+/// waited for hold no others up.
+pub fn cluster_api_order(view: &View<'_>, pod: &Pod) -> i64 {
+    match cluster_api_behavior(view, pod) {
+        Behavior::Drain(order) => order,
+        Behavior::Skip | Behavior::WaitCompleted => i64::MAX,
+    }
 }
 
 /// The descheduler's, of a node that is cordoned: its strategy `RemovePodsViolatingNodeTaints` with the default

@@ -14,6 +14,7 @@
 
 pub mod actor;
 mod actors;
+mod cluster_api;
 mod command;
 mod context;
 mod controllers;
@@ -25,6 +26,7 @@ mod filters;
 mod groups;
 mod kept;
 mod leaves;
+mod machines;
 mod node_pod;
 mod nodes;
 pub(crate) mod note;
@@ -33,6 +35,7 @@ pub mod options;
 mod order;
 pub(crate) mod outcome;
 mod plan;
+mod progress;
 #[cfg(test)]
 mod properties;
 mod provider;
@@ -46,6 +49,7 @@ mod termination;
 pub(crate) mod testing;
 pub mod timeline;
 mod tracker;
+mod upgrade_plans;
 mod view;
 mod volumes;
 
@@ -66,11 +70,18 @@ use rules::Rules;
 
 /// Plans a drain.
 pub fn plan(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Plan {
+    let options = upgrade_plans::with_plan(snapshot, &request.options, &request.nodes);
+    let each_alone = request.each_alone;
+    let options = DrainOptions {
+        parallel: options.parallel.filter(|_| !each_alone || request.options.parallel.is_some()),
+        ..options
+    };
+    let request = Request { options, ..request.clone() };
     if request.options.surge == 0 {
-        return planned(snapshot, selection, request);
+        return planned(snapshot, selection, &request);
     }
     let more = surge::with_more(snapshot, &request.nodes, request.options.surge);
-    planned(&more, &Selection::new(&more), request)
+    planned(&more, &Selection::new(&more), &request)
 }
 
 fn planned(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Plan {
@@ -81,7 +92,12 @@ fn planned(snapshot: &Snapshot, selection: &Selection, request: &Request) -> Pla
     let (mut nodes, timeline) = nodes::plan(&rules, request, &pods);
     cures::add(&context, request, &mut nodes);
     termination::tell(&context, &mut nodes);
+    cluster_api::tell(&context, &mut nodes);
+    for node in &mut nodes {
+        node.findings.extend(upgrade_plans::finding(snapshot, &request.options, &node.node));
+    }
     provider::tell(&context, &mut nodes);
+    progress::tell(&context, &mut nodes, |nodes, options| as_drained(snapshot, selection, &state, nodes, options));
     nodes::tell_of_pods(&mut nodes);
     let drainable: Vec<Drainable<'_>> = nodes
         .iter()
@@ -112,9 +128,20 @@ pub fn force_setting(options: &DrainOptions) -> Option<&'static str> {
 pub fn each_alone(snapshot: &Snapshot, selection: &Selection) -> Vec<NodePlan> {
     let options = DrainOptions::default();
     let state = context::state_of(snapshot);
-    let context = DrainContext::new(snapshot, selection, &state, &options);
+    as_drained(snapshot, selection, &state, snapshot.nodes.iter().cloned().collect(), &options)
+}
+
+/// What the drains of nodes by another drainer would meet, each alone and without cures.
+fn as_drained(
+    snapshot: &Snapshot,
+    selection: &Selection,
+    state: &crate::sched::State,
+    nodes: Vec<std::sync::Arc<crate::snapshot::node::Node>>,
+    options: &DrainOptions,
+) -> Vec<NodePlan> {
+    let options = DrainOptions { parallel: None, ..upgrade_plans::with_plan(snapshot, options, &nodes) };
+    let context = DrainContext::new(snapshot, selection, state, &options);
     let rules = Rules::new(&context);
-    let nodes: Vec<_> = snapshot.nodes.iter().cloned().collect();
     let pods: Vec<Vec<NodePod>> = nodes.iter().map(|n| rules.node_pods(&n.meta.name)).collect();
     nodes::plan(&rules, &Request { nodes, each_alone: true, options: options.clone(), after: After::Back }, &pods).0
 }

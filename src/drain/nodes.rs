@@ -133,7 +133,7 @@ fn node_plan(
     needed.sort_unstable();
     needed.dedup();
     needed.retain(|f| !context.has(*f));
-    let by_hand: Vec<Flag> = needed.iter().chain(context.drainer.passes).copied().collect();
+    let by_hand: Vec<Flag> = needed.iter().chain(&context.drainer.passes).copied().collect();
     if context.drainer.without_flag == WithoutFlag::Fails {
         needed.clear();
     }

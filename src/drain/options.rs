@@ -1,6 +1,7 @@
 //! The flags of `kubectl drain` that decide what it does, with its own defaults. Mirrors `drain.Helper`.
 
 use super::actor::Actor;
+use crate::finding::Ref;
 use crate::snapshot::selector::LabelSelector;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub struct DrainOptions {
     pub parallel: Option<usize>,
     /// `--surge`: so many nodes are added before, like those that are drained.
     pub surge: usize,
+    /// What the cluster itself holds of how the actor drains.
+    pub held: Option<Held>,
     /// `--force`: go on although a pod has no controller, or its DaemonSet is gone.
     pub force: bool,
     /// `--ignore-daemonsets`: go on although DaemonSet pods stay.
@@ -37,6 +40,17 @@ pub struct DrainOptions {
     pub dry_run: Option<String>,
 }
 
+/// What the cluster itself holds of how the actor drains, beside what flags of `kubectl drain` say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The object.
+    pub by: Ref,
+    /// The flags that it passes, in the place of those that the actor passes by default.
+    pub passes: Vec<Flag>,
+    /// Seconds of its deadline, 0 for none; `None` where the actor's own holds.
+    pub deadline: Option<i64>,
+}
+
 impl Default for DrainOptions {
     fn default() -> Self {
         Self {
@@ -44,6 +58,7 @@ impl Default for DrainOptions {
             force_after: None,
             parallel: None,
             surge: 0,
+            held: None,
             force: false,
             ignore_daemonsets: false,
             delete_emptydir_data: false,

@@ -139,6 +139,12 @@ codes! {
         such_as "CloudNativePG keeps its primary with a budget and moves the primary once the node is cordoned."
         cure "Use the operator's own way to drain a node."
     },
+    DrainInProgress = "drain-in-progress" Warning {
+        means "The node is being drained already, by what its taints, annotations, its Machine, its NodeClaim or a Plan show. The \
+               message says by whom, since when, and whether that drain is slow or never ends."
+        such_as "kured holds its lock for the node; the machine config operator was asked to drain it."
+        cure "Where it never ends: mend what the message names. A second drain of the node is refused by the same budgets."
+    },
     GroupRestart = "group-restart" Warning {
         means "Evicting the pod makes a controller restart or end the whole group that the pod is of: it deletes the other pods, \
                past every budget."

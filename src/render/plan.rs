@@ -310,6 +310,10 @@ fn table(plan: &DrainPlan, screen: &Screen, causes: bool) -> Table {
 fn detail(n: &NodeReport, actor: Option<&ActorReport>, screen: &Screen) -> String {
     let width = screen.prose_width();
     let mut out = headline(n, width);
+    // That somebody drains it already is what to know first.
+    for finding in n.findings.iter().filter(|f| f.code == Code::DrainInProgress) {
+        out.push_str(&format!("  {}\n", wrap(&safe(&finding.message), width, 2)));
+    }
     let actor = actor.filter(|a| a.name != Actor::Kubectl.as_str());
     // Never wrapped: it has to be pasted as it is. Another drainer is not started by a command.
     if actor.is_none() {
@@ -335,7 +339,7 @@ fn detail(n: &NodeReport, actor: Option<&ActorReport>, screen: &Screen) -> Strin
     let leading = n.leading();
     let said = |f: &&&Finding| {
         let in_table = n.pods.iter().any(|p| p.why.as_ref().is_some_and(|why| f.message.ends_with(why.as_str())));
-        screen.wide() || (leading != Some(**f) && !in_table)
+        screen.wide() || (leading != Some(**f) && f.code != Code::DrainInProgress && !in_table)
     };
     let rest: String = told.iter().filter(said).map(|f| paragraph(f, screen)).collect();
     if !rest.is_empty() {

@@ -103,6 +103,13 @@ macro_rules! each_kind {
                 karpenter::EC2NodeClass => ec2_node_classes;
             custom EKSNodeClass = "NodeClass": "eks.amazonaws.com" "v1" "nodeclasses" "" Cluster,
                 karpenter::EKSNodeClass => eks_node_classes;
+            custom Machine: "cluster.x-k8s.io" "v1beta2" "machines" "" Namespaced, machines::Machine => machines;
+            custom ClusterApiCluster = "Cluster": "cluster.x-k8s.io" "v1beta2" "clusters" "" Namespaced,
+                machines::ClusterApiCluster => cluster_api_clusters;
+            custom MachineDrainRule: "cluster.x-k8s.io" "v1beta2" "machinedrainrules" "" Namespaced,
+                machines::MachineDrainRule => machine_drain_rules;
+            custom UpgradePlan = "Plan": "upgrade.cattle.io" "v1" "plans" "" Namespaced,
+                machines::UpgradePlan => upgrade_plans;
             custom KueueWorkload = "Workload": "kueue.x-k8s.io" "v1beta1" "workloads" "" Namespaced,
                 kueue::KueueWorkload => kueue_workloads;
             custom KueueLocalQueue = "LocalQueue": "kueue.x-k8s.io" "v1beta1" "localqueues" "" Namespaced,

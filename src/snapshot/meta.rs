@@ -67,6 +67,7 @@ pub const KEPT_ANNOTATIONS: &[&str] = &[
     "argocd.argoproj.io/tracking-id",
     "batch.kubernetes.io/job-index-failure-count",
     "cluster-autoscaler.kubernetes.io/",
+    "cluster.x-k8s.io/machine",
     "controller.kubernetes.io/pod-deletion-cost",
     "deployment.kubernetes.io/revision",
     "eks.amazonaws.com/role-arn",
@@ -74,6 +75,9 @@ pub const KEPT_ANNOTATIONS: &[&str] = &[
     "karpenter.sh/",
     "kubectl-pdb/ignore",
     "kubernetes.io/config.mirror",
+    "machine.cluster.x-k8s.io/exclude-node-draining",
+    "machineconfiguration.openshift.io/desiredDrain",
+    "machineconfiguration.openshift.io/lastAppliedDrain",
     "meta.helm.sh/release-name",
     "meta.helm.sh/release-namespace",
     "operator.cluster.x-k8s.io/",
@@ -92,6 +96,8 @@ pub const KEPT_ANNOTATIONS: &[&str] = &[
     "volume.kubernetes.io/storage-provisioner",
     "storage.alpha.kubernetes.io/migrated-plugins",
     "kueue.x-k8s.io/",
+    "weave.works/kured-node-lock",
+    "weave.works/kured-reboot-in-progress",
 ];
 
 /// Whether an annotation is kept.

@@ -8,8 +8,8 @@ use super::table::{Keyed, Table, Twice};
 use super::workload::Workload;
 use crate::wire::item::{Item, ItemError};
 use crate::wire::{
-    apps, core, crd, events, groups, karpenter, kueue, node, operators, pod, policy, resource, scheduling, storage,
-    volume,
+    apps, core, crd, events, groups, karpenter, kueue, machines, node, operators, pod, policy, resource, scheduling,
+    storage, volume,
 };
 #[cfg(any(feature = "live", test))]
 use serde_json::Value;

@@ -15,6 +15,7 @@ pub(crate) mod groups;
 pub(crate) mod item;
 pub(crate) mod karpenter;
 pub(crate) mod kueue;
+pub mod machines;
 mod macros;
 pub(crate) mod meta;
 pub mod node;

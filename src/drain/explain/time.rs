@@ -13,7 +13,7 @@ use crate::snapshot::age::duration_words;
 /// What the drainer's own deadline means for a pod, and how long it waits for one whose deletion does not end.
 pub fn notes(context: &DrainContext<'_>, p: &NodePod, a: &Attempt, run: &NodeRun) -> Option<Note> {
     let drainer = &context.drainer;
-    if let (End::NotWaitedFor, Some(overdue)) = (a.end, drainer.skips_overdue) {
+    if let (End::NotWaitedFor, Some(overdue)) = (a.end, context.skips_overdue(&run.node)) {
         let text = format!(
             "{} stops waiting for it once its deletion is overdue by {overdue} s (--skip-wait-for-delete-timeout)",
             drainer.name

@@ -33,6 +33,8 @@ pub struct Run {
     /// The node.
     pub node: Str,
     pods: Vec<NodePod>,
+    /// The wave of each pod.
+    wave_of_pod: Vec<i64>,
     attempts: Vec<Attempt>,
     began: i64,
     deadline: Option<Deadline>,
@@ -53,6 +55,7 @@ impl Run {
         Self {
             node,
             pods,
+            wave_of_pod: Vec::new(),
             attempts: Vec::new(),
             began: 0,
             deadline: None,
@@ -84,6 +87,8 @@ impl Run {
                 forced_at: None,
             });
         }
+        let view = &sim.context.view;
+        self.wave_of_pod = pods.iter().map(|p| (sim.context.drainer.wave)(view, &p.pod)).collect();
         self.pods = pods;
         self.began = sim.now;
         self.deadline = sim.context.deadline_of(&self.node);
@@ -92,7 +97,7 @@ impl Run {
         if self.lacks_flag(sim) {
             return;
         }
-        self.waves = self.attempts.iter().filter_map(|a| self.wave_of(sim, a)).collect();
+        self.waves = self.attempts.iter().filter_map(|a| self.wave_of(a)).collect();
         self.waves.sort_unstable();
         self.waves.dedup();
         self.next_wave(sim);
@@ -151,11 +156,11 @@ impl Run {
     /// Goes on to the next wave whose pods are tried; those of a wave that is held up are not.
     fn next_wave(&mut self, sim: &Simulation<'_>) {
         while let Some(wave) = self.waves.first().copied() {
-            if !self.is_held_up_before(sim, wave) {
+            if !self.is_held_up_before(wave) {
                 self.phase = Phase::Trying { again: Some(sim.now), first: true };
                 return;
             }
-            let behind: Vec<bool> = self.attempts.iter().map(|a| self.wave_of(sim, a) == Some(wave)).collect();
+            let behind: Vec<bool> = self.attempts.iter().map(|a| self.wave_of(a) == Some(wave)).collect();
             for (a, _) in self.attempts.iter_mut().zip(behind).filter(|(_, behind)| *behind) {
                 (a.refused_first, a.refusal) = (true, Some(Refusal::Behind));
             }
@@ -284,9 +289,9 @@ impl Run {
     }
 
     /// Whether a pod of an earlier wave stays.
-    fn is_held_up_before(&self, sim: &Simulation<'_>, wave: i64) -> bool {
+    fn is_held_up_before(&self, wave: i64) -> bool {
         let stays = |a: &Attempt| a.stays() && !self.ends_by_itself(a);
-        self.attempts.iter().any(|a| self.wave_of(sim, a).is_some_and(|w| w < wave) && stays(a))
+        self.attempts.iter().any(|a| self.wave_of(a).is_some_and(|w| w < wave) && stays(a))
     }
 
     /// Whether a pod is waited for that ends by itself, though nobody knows when.
@@ -296,7 +301,7 @@ impl Run {
 
     /// Whether all that is left of a wave was deleted at the deadline.
     fn is_forced(&self, sim: &Simulation<'_>, wave: i64) -> bool {
-        let left = |a: &&Attempt| a.step.is_none() && self.wave_of(sim, a) == Some(wave);
+        let left = |a: &&Attempt| a.step.is_none() && self.wave_of(a) == Some(wave);
         self.attempts.iter().filter(left).all(|a| sim.forced_at(a.pod).is_some())
     }
 
@@ -333,8 +338,8 @@ impl Run {
         }
     }
 
-    fn wave_of(&self, sim: &Simulation<'_>, attempt: &Attempt) -> Option<i64> {
-        self.pods.get(attempt.at).map(|p| (sim.context.drainer.wave)(&sim.context.view, &p.pod))
+    fn wave_of(&self, attempt: &Attempt) -> Option<i64> {
+        self.wave_of_pod.get(attempt.at).copied()
     }
 
     /// One try of every pod of a wave that is left.
@@ -344,7 +349,7 @@ impl Run {
         for at in 0..self.attempts.len() {
             let Some(attempt) = self.attempts.get(at).filter(|a| a.step.is_none()) else { continue };
             let tried_before = attempt.refusal.is_some_and(|refusal| drainer.gives_up_on(refusal));
-            if self.wave_of(sim, attempt) != Some(wave) || tried_before {
+            if self.wave_of(attempt) != Some(wave) || tried_before {
                 continue;
             }
             let tried = attempt.pod;
@@ -399,7 +404,7 @@ impl Run {
     fn end_of(&self, sim: &Simulation<'_>, p: &NodePod, pod: PodId) -> End {
         let Some(there) = sim.pod(pod) else { return End::InTime };
         if p.drainability == Drainability::Stuck {
-            return if sim.context.drainer.skips_overdue.is_some() { End::NotWaitedFor } else { End::Never };
+            return if sim.context.skips_overdue(&self.node).is_some() { End::NotWaitedFor } else { End::Never };
         }
         let left = match self.deadline() {
             Some((deadline, AtDeadline::Fails(_) | AtDeadline::TakesNode(_))) => deadline - sim.now,
@@ -442,7 +447,7 @@ impl Run {
             return None;
         }
         let wave = self.waves.first().copied().filter(|_| !self.forced);
-        let of_wave = |a: &&Attempt| wave.is_none() || self.wave_of(sim, a) == wave;
+        let of_wave = |a: &&Attempt| wave.is_none() || self.wave_of(a) == wave;
         let going = |a: &Attempt| {
             let ends = matches!(a.end, End::InTime | End::MayOutlast | End::Outlasts);
             a.step.is_some() && ends && sim.pod(a.pod).is_some_and(|p| p.stage != Stage::Gone)
@@ -455,7 +460,9 @@ impl Run {
         let overdue = |a: &Attempt| {
             let grace = self.pods.get(a.at).map_or(0, |p| drainer.grace_of(&p.pod));
             (a.end == End::NotWaitedFor).then_some(
-                self.began.saturating_add(grace).saturating_add(drainer.skips_overdue.unwrap_or_default() + 1),
+                self.began
+                    .saturating_add(grace)
+                    .saturating_add(sim.context.skips_overdue(&self.node).unwrap_or_default() + 1),
             )
         };
         let until = self.attempts.iter().filter_map(overdue).max().filter(|until| *until > sim.now)?;

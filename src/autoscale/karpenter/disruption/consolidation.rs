@@ -12,7 +12,7 @@ use super::blockers;
 use super::candidate::Candidate;
 use super::pool_budgets::PoolBudgets;
 use super::price::{cheaper, known, name};
-use super::reschedule::reschedule;
+use super::reschedule::{Standing, reschedule};
 use super::{Fate, Keeps, Why};
 use crate::budget::selection::Selection;
 use crate::sched::State;
@@ -32,6 +32,8 @@ const A_LOOK: i64 = 45;
 pub struct Disruption<'a> {
     state: &'a State,
     karpenters: Vec<Karpenter>,
+    /// What is the same whichever nodes are thought of, of each of them.
+    standing: Vec<OnceLock<Standing>>,
     budgets: PoolBudgets,
     selection: Selection,
     /// The number of the machine of each node.
@@ -60,6 +62,7 @@ impl<'a> Disruption<'a> {
             selection: Selection::new(state.snapshot()),
             machines: machines.iter().enumerate().filter_map(named).collect(),
             together: OnceLock::new(),
+            standing: karpenters.iter().map(|_| OnceLock::new()).collect(),
             karpenters,
         })
     }
@@ -149,7 +152,7 @@ impl<'a> Disruption<'a> {
         if candidate.pool.object.spec.replicas.is_some() || !begins {
             return Ok(());
         }
-        reschedule(karpenter, &[candidate], false, self.state, &self.selection).map(drop)
+        self.reschedule(karpenter, &[candidate], false).map(drop)
     }
 
     /// Whether a node is consolidated, and as what; all that keeps it, else. `free` says whether nothing else keeps it.
@@ -194,9 +197,23 @@ impl<'a> Disruption<'a> {
         keeps
     }
 
+    /// The new nodes that the pods of candidates need; why they have no place, else.
+    fn reschedule(
+        &self,
+        karpenter: &Karpenter,
+        candidates: &[&Candidate<'_>],
+        consolidating: bool,
+    ) -> Result<Vec<NewNode>, Keeps> {
+        let found = || Standing::new(karpenter, self.state, &self.selection);
+        let at = self.karpenters.iter().position(|k| std::ptr::eq(k, karpenter));
+        let anew = OnceLock::new();
+        let standing = at.and_then(|at| self.standing.get(at)).unwrap_or(&anew).get_or_init(found);
+        reschedule(karpenter, candidates, consolidating, standing, &self.selection)
+    }
+
     /// What is done about nodes that are consolidated together; why nothing, else. Mirrors `computeConsolidation`.
     fn command(&self, karpenter: &Karpenter, candidates: &[&Candidate<'_>]) -> Result<Command, Keeps> {
-        let mut new = reschedule(karpenter, candidates, true, self.state, &self.selection)?;
+        let mut new = self.reschedule(karpenter, candidates, true)?;
         let several = new.len();
         let Some(node) = new.pop() else { return Ok(Command::Delete) };
         if several > 1 {

@@ -25,10 +25,9 @@ pub fn of_labels(labels: &Map, types: &Types) -> Result<Option<Price>, Keeps> {
 /// The dearest offering that a launch may end in; `None` where there is no offering.
 fn worst(kind: &InstanceType, required: &Requirements, provider: Provider) -> Option<Price> {
     let open = |key: &str| provider.is_well_known(key);
-    let fitting = || kind.offerings.iter().filter(|o| required.compatible(&o.requirements, open));
-    ["reserved", "spot", "on-demand"]
-        .into_iter()
-        .find_map(|capacity| fitting().filter(|o| &*o.capacity_type == capacity).filter_map(|o| o.price).max())
+    let of = |capacity: &'static str| kind.offerings.iter().filter(move |o| &*o.capacity_type == capacity);
+    let fitting = |capacity| of(capacity).filter(|o| required.compatible(&o.requirements, open));
+    ["reserved", "spot", "on-demand"].into_iter().find_map(|capacity| fitting(capacity).filter_map(|o| o.price).max())
 }
 
 /// The types among those of a new node that are cheaper than a price, whatever their launch ends in; `None` where there
@@ -36,7 +35,9 @@ fn worst(kind: &InstanceType, required: &Requirements, provider: Provider) -> Op
 pub fn cheaper(node: &NewNode, among: &[usize], template: &Template, than: Price) -> Option<Vec<usize>> {
     let provider = template.pool.provider;
     let is_cheaper = |at: &usize| {
-        let kind = template.listed().get(*at);
+        // Most types cost more whatever fits: they are not looked at.
+        let some = |k: &&InstanceType| k.offerings.iter().any(|o| o.price.is_some_and(|p| p < than));
+        let kind = template.listed().get(*at).filter(some);
         kind.and_then(|k| worst(k, &node.requirements, provider)).is_some_and(|p| p < than)
     };
     let left: Vec<usize> = among.iter().copied().filter(is_cheaper).collect();

@@ -15,26 +15,56 @@ use jiff::Timestamp;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// What is the same whichever nodes are thought of: found once, as it takes a look at every pod and every node.
+#[derive(Debug)]
+pub struct Standing {
+    /// Pods that wait for a node already.
+    waiting: Vec<Arc<Pod>>,
+    /// Pods of nodes that are going already, which are taken out of the state below.
+    going: Vec<Arc<Pod>>,
+    /// The hosts that take no pods of other nodes for now.
+    resting: BTreeSet<usize>,
+    state: State,
+}
+
+impl Standing {
+    /// That of a Karpenter.
+    pub fn new(karpenter: &Karpenter, state: &State, selection: &Selection) -> Self {
+        let snapshot = state.snapshot();
+        let waits =
+            |p: &&Arc<Pod>| p.node.is_none() && karpenter.looks_at(p).is_ok() && karpenter.validate(p, state).is_ok();
+        let moves = |p: &&Arc<Pod>| is_currently_reschedulable(p, selection, snapshot);
+        let going = karpenter.machines.iter().filter(|m| m.is_going()).filter_map(|m| m.node.as_ref());
+        let going: Vec<Arc<Pod>> = going.flat_map(|n| snapshot.pods_on(n.name())).filter(moves).cloned().collect();
+        let mut without = state.clone();
+        going.iter().for_each(|p| {
+            without.remove(p);
+        });
+        Self {
+            waiting: snapshot.pods.iter().filter(waits).cloned().collect(),
+            going,
+            resting: resting(karpenter, snapshot.now),
+            state: without,
+        }
+    }
+}
+
 /// Looks for places for the pods of candidates, together with those that wait for a node already. The new nodes that they
 /// would need; or the first pod that has no place, and why.
 pub fn reschedule(
     karpenter: &Karpenter,
     candidates: &[&Candidate<'_>],
     consolidating: bool,
-    state: &State,
+    standing: &Standing,
     selection: &Selection,
 ) -> Result<Vec<NewNode>, Keeps> {
+    let Standing { waiting, going, state, .. } = standing;
     let snapshot = state.snapshot();
     let moves = |p: &&Arc<Pod>| is_currently_reschedulable(p, selection, snapshot);
-    let waits =
-        |p: &&Arc<Pod>| p.node.is_none() && karpenter.looks_at(p).is_ok() && karpenter.validate(p, state).is_ok();
-    let waiting: Vec<Arc<Pod>> = snapshot.pods.iter().filter(waits).cloned().collect();
     let own: Vec<Arc<Pod>> = candidates.iter().flat_map(|c| &c.pods).filter(moves).cloned().collect();
-    let going = karpenter.machines.iter().filter(|m| m.is_going()).filter_map(|m| m.node.as_ref());
-    let going: Vec<Arc<Pod>> = going.flat_map(|n| snapshot.pods_on(n.name())).filter(moves).cloned().collect();
 
     let mut without = state.clone();
-    own.iter().chain(&going).for_each(|p| {
+    own.iter().for_each(|p| {
         without.remove(p);
     });
     let hosts = || karpenter.hosts.iter().enumerate();
@@ -42,11 +72,11 @@ pub fn reschedule(
     let own_numbers = (waiting.len()..).zip(&own);
     let moving = Moving {
         excluded: hosts().filter(|(_, h)| leaves(h.machine)).map(|(at, _)| at).collect(),
-        resting: if consolidating { resting(karpenter, snapshot.now) } else { BTreeSet::new() },
+        resting: if consolidating { standing.resting.clone() } else { BTreeSet::new() },
         pods: own_numbers.filter(|(_, p)| !is_pending(p)).map(|(at, _)| at).collect(),
         counted: false,
     };
-    let batch: Vec<Arc<Pod>> = waiting.iter().chain(&own).chain(&going).cloned().collect();
+    let batch: Vec<Arc<Pod>> = waiting.iter().chain(&own).chain(going).cloned().collect();
     let solve = Solve::new(karpenter.ground(&without), karpenter.topology(&without), moving);
     let solution = solve.solve(&batch);
     let from_going = waiting.len() + own.len();

@@ -64,6 +64,12 @@ fn once(settings: &Settings, shared: &Shared, seed: u64, name: &str) -> Result<(
             let mut args = vec!["drain-plan"];
             args.extend(names.iter().map(String::as_str));
             args.extend(lane.world.drain.flags.iter().map(String::as_str));
+            let several = names.len().to_string();
+            if lane.world.drain.by == By::ManyCommands {
+                // As many drains at the same time as there are nodes, none of which comes back.
+                args.extend(["--parallel", &several, "--after", "gone"]);
+                tally.count("several drains at once");
+            }
             let bare = settings.product()?.ask(&args, &file)?;
             args.extend(FLAGS);
             let plan = settings.product()?.ask(&args, &file)?;
