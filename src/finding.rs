@@ -141,6 +141,13 @@ impl Finding {
         self
     }
 
+    /// The same finding, with why nothing is offered.
+    #[must_use]
+    pub fn without_remedy(mut self, why: impl Into<String>) -> Self {
+        self.no_remedy = Some(why.into());
+        self
+    }
+
     /// The same finding, with another severity than its code's.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {

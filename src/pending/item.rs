@@ -89,6 +89,9 @@ impl Item {
         if self.findings.iter().any(behind) {
             return true;
         }
+        if matches!(self.subject, Subject::Workload(_)) && self.missing == 0 && self.scheduling.is_none() {
+            return self.findings.iter().any(|f| f.severity == Severity::Error);
+        }
         match (&self.scheduling, self.stage) {
             (Some(s), _) => s.fits.is_empty() && s.preemption.chosen.is_none() && !self.waits_for_victims(),
             (None, Stage::NotCreated | Stage::Gated | Stage::Unscheduled) => true,

@@ -40,6 +40,8 @@ pub struct Held {
     pub objects: Vec<Ref>,
     /// What can be done.
     pub remedies: Vec<Remedy>,
+    /// Why nothing has to be done.
+    pub no_remedy: Option<String>,
 }
 
 /// Why Kueue holds a pod: `None` where no gate of it is left.
@@ -215,6 +217,7 @@ impl<'a> Look<'_, 'a> {
         held.text = format!("{name} waits{since} in queue {queue}{what}{words}");
         if let Some(again) = requeued(w, snapshot) {
             held.text.push_str(&again);
+            held.no_remedy = Some("Kueue tries again by itself then".to_owned());
         }
         let mut add = |text: String| held.text.push_str(&format!("; {text}"));
         let Some(local) = local else { return };

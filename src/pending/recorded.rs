@@ -1,6 +1,8 @@
 //! What the pod itself says: its recorded condition and events, and whether they are still true.
 
+use super::context::Context;
 use super::facts::{count, some};
+use crate::cure::Remedy;
 use crate::finding::{Code, Finding};
 use crate::snapshot::age::age;
 use crate::snapshot::pod::{Pod, Truth};
@@ -56,7 +58,8 @@ pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 const PATIENCE: i64 = 60;
 
 /// Which scheduler the pod waits for, where that is not kube-scheduler, or where none seems to run.
-pub fn scheduler(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
+pub fn scheduler(pod: &Pod, cx: &Context<'_>) -> Option<Finding> {
+    let (snapshot, kubectl) = (cx.snapshot, &cx.kubectl);
     let name = &*pod.spec.scheduler_name;
     let seen = was_seen(pod, snapshot);
     let age = pod.meta.creation_timestamp.map_or(0, |t| snapshot.now.duration_since(t).as_secs());
@@ -71,14 +74,17 @@ pub fn scheduler(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
             "it is looked after by scheduler {name}, not by kube-scheduler: what that one says counts{}",
             gang(pod, snapshot)
         );
-        return Some(Finding::new(Code::OtherScheduler, message));
+        let read = Remedy::advice(format!("read the events that scheduler {name} writes, and its log"))
+            .command(kubectl.line(pod.meta.ns(), &["describe", "pod", &pod.meta.name]));
+        return Some(Finding::new(Code::OtherScheduler, message).remedy(read));
     }
     let near = snapshot.pods.iter().filter(|p| p.meta.name.contains(name)).map(|p| p.meta.path());
     let near: Vec<String> = near.take(3).collect();
     let near = if near.is_empty() { String::new() } else { format!(" (there is {})", some(near)) };
     let message =
         format!("it asks for scheduler {name}, and nothing of that name has looked at it or at any other pod{near}");
-    Some(Finding::new(Code::NoScheduler, message))
+    let text = format!("start scheduler {name}, or correct schedulerName (kube-scheduler is {DEFAULT_SCHEDULER})");
+    Some(Finding::new(Code::NoScheduler, message).remedy(Remedy::advice(text)))
 }
 
 /// Marks by which other schedulers know the pods that they place together, on a pod as label or annotation: Volcano's

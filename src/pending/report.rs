@@ -102,7 +102,7 @@ impl Run<'_> {
                     item.findings = enqueue::findings(pod, &holds, self.cx);
                     return item;
                 }
-                item.findings.extend(recorded::scheduler(pod, snapshot));
+                item.findings.extend(recorded::scheduler(pod, self.cx));
                 if snapshot.coverage.hides(Kind::Node) || snapshot.coverage.hides(Kind::Pod) {
                     // Without its nodes, and what runs on them, nothing can be said of a cluster.
                     item.stage = Stage::Unknown;
@@ -195,6 +195,7 @@ pub fn gated(pod: &Pod, cx: &Context<'_>) -> Finding {
         Some(held) => {
             let mut finding = Finding::new(Code::Gated, format!("{lead}; {}", held.text)).about(held.objects);
             finding.remedies = held.remedies;
+            finding.no_remedy = held.no_remedy;
             finding
         }
         None => Finding::new(Code::Gated, format!("{lead}; whoever set a gate has to remove it")),

@@ -1,6 +1,8 @@
 //! Situations after what people report in public (issues of Kubernetes, of drivers and operators), each with what has to be
 //! said of it: what is expected stands with upstream's source where the rule is mirrored.
 
+mod starting;
+
 use super::{Request, pending};
 use crate::finding::Code;
 use crate::pending::{KindWord, Target};
@@ -39,7 +41,21 @@ fn check<const N: usize>(rows: [Row; N]) {
             .collect();
         assert!(advised.iter().all(|w| remedies.contains(w)), "{title}: {advised:?} in {remedies}");
         assert!(!remedies.contains("at most 0"), "{title}: {remedies}");
+        in_json(title, &report, code);
     }
+}
+
+/// A program finds the stage, the code and what can be done; of what needs nobody, or cannot be cured, that is said.
+fn in_json(title: &str, report: &crate::report::pending::PendingReport, code: Code) {
+    let json = serde_json::to_value(report).unwrap();
+    let item = &json["items"][0];
+    assert!(item["stage"].is_string(), "{title}: {item}");
+    let findings = item["findings"].as_array().unwrap();
+    let led = findings.iter().find(|f| f["code"] == code.as_str());
+    assert!(led.is_some_and(|f| f["message"].is_string() && f["severity"].is_string()), "{title}: {item}");
+    let advised = |f: &Value| f["remedies"].as_array().is_some_and(|r| !r.is_empty()) || f["noRemedy"].is_string();
+    let needs = item["stuck"] == true || led.is_some_and(|f| f["severity"] == "error");
+    assert!(!needs || findings.iter().any(advised), "{title}: stuck, and nothing can be done: {item}");
 }
 
 fn using(claim: &str) -> Object {

@@ -57,6 +57,8 @@ const REJECTIONS: &[&str] = &[
     "AppArmor",
     "SysctlForbidden",
     "TopologyAffinityError",
+    "SMTAlignmentError",
+    "EmptyPodSharedPoolError",
     "PodOSNotSupported",
     "PodOSSelectorNodeLabelDoesNotMatch",
     "PodFeatureUnsupported",
@@ -71,10 +73,16 @@ const REJECTIONS: &[&str] = &[
     "UnknownTaint",
 ];
 
+/// How a kubelet begins the message of a pod that it rejects, whatever the reason. Mirrors `rejectPod` of
+/// `pkg/kubelet/kubelet.go`.
+pub const REJECTED: &str = "Pod was rejected: ";
+
 /// Whether the kubelet rejected the pod: it then ends as Failed, without having started.
 pub fn rejected(pod: &Pod) -> bool {
     let reason = pod.status.reason.as_deref().unwrap_or_default();
-    pod.status.phase == Phase::Failed && (reason.starts_with("OutOf") || REJECTIONS.contains(&reason))
+    let said = pod.status.message.as_deref().unwrap_or_default();
+    pod.status.phase == Phase::Failed
+        && (reason.starts_with("OutOf") || REJECTIONS.contains(&reason) || said.starts_with(REJECTED))
 }
 
 /// Whether the pod is not running yet: Pending, or rejected by the kubelet.

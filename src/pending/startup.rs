@@ -1,9 +1,16 @@
 //! A pod that has its node and has not started: images, configuration, init containers, volumes, the sandbox, or a
 //! kubelet that rejects it.
 
+mod container;
+mod image;
+mod network;
+mod reject;
+mod volume;
+mod words;
+
 use super::context::Context;
 use super::facts::some;
-use super::stage::rejected;
+use super::stage::{REJECTED, rejected};
 use super::{claims, running};
 use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref};
@@ -11,7 +18,6 @@ use crate::snapshot::age::age;
 use crate::snapshot::event::Event;
 use crate::snapshot::pod::{Container, ContainerState, ContainerStatus, Pod};
 use crate::snapshot::{Kind, Snapshot};
-use std::sync::Arc;
 
 /// What keeps a pod with a node from starting; where nothing does, how it is.
 pub fn findings(pod: &Pod, cx: &Context<'_>) -> Vec<Finding> {
@@ -21,14 +27,14 @@ pub fn findings(pod: &Pod, cx: &Context<'_>) -> Vec<Finding> {
         all.push(deleted(pod, ""));
     }
     if rejected(pod) {
-        all.push(rejection(pod, snapshot));
+        all.push(rejection(pod, cx));
         return all;
     }
     if let Some(lost) = node(pod, snapshot) {
         all.push(lost);
         return all;
     }
-    all.extend(containers(pod, snapshot));
+    all.extend(containers(pod, cx));
     let not_running = pod.status.containers.iter().all(|c| !matches!(c.state, ContainerState::Running(_)));
     if not_running && !pod.is_finished() {
         all.extend(claims::findings(pod, cx));
@@ -46,7 +52,18 @@ pub fn findings(pod: &Pod, cx: &Context<'_>) -> Vec<Finding> {
 /// A pod that is being deleted; with what follows from it.
 pub fn deleted(pod: &Pod, follows: &str) -> Finding {
     let follows = if follows.is_empty() { String::new() } else { format!(": {follows}") };
-    Finding::new(Code::Terminating, format!("it is being deleted{}{follows}", held(pod))).about([Ref::pod(pod)])
+    let finding =
+        Finding::new(Code::Terminating, format!("it is being deleted{}{follows}", held(pod))).about([Ref::pod(pod)]);
+    let Some(finalizer) = pod.meta.finalizers.first() else { return finding };
+    let who = match &**finalizer {
+        "batch.kubernetes.io/job-tracking" => "the Job controller (kube-controller-manager)".to_owned(),
+        "foregroundDeletion" => "the garbage collector, once what the pod owns is gone".to_owned(),
+        other => format!("whatever set {other}"),
+    };
+    finding.remedy(
+        Remedy::advice(format!("see that {who} runs: it removes the finalizer when its own work on the pod is done"))
+            .risk("a finalizer that is removed by hand leaves that work undone"),
+    )
 }
 
 fn held(pod: &Pod) -> String {
@@ -78,44 +95,70 @@ fn node(pod: &Pod, snapshot: &Snapshot) -> Option<Finding> {
     })
 }
 
-fn rejection(pod: &Pod, snapshot: &Snapshot) -> Finding {
+fn rejection(pod: &Pod, cx: &Context<'_>) -> Finding {
     let reason = pod.status.reason.as_deref().unwrap_or_default();
-    let said = pod.status.message.as_deref().unwrap_or_default();
-    let statics = snapshot.pods_on(node_name(pod)).filter(|p| p.is_mirror() && !p.is_finished());
+    let said = pod.status.message.as_deref().unwrap_or_default().trim_end_matches(['.', ' ']);
+    let said = said.strip_prefix(REJECTED).unwrap_or(said);
+    let statics = cx.snapshot.pods_on(node_name(pod)).filter(|p| p.is_mirror() && !p.is_finished());
     let statics: Vec<String> = statics.map(|p| p.meta.path()).collect();
     let taken = if statics.is_empty() || !reason.starts_with("OutOf") {
         String::new()
     } else {
         format!("; static pods there, which no scheduler counts before they run: {}", some(statics))
     };
+    let known = reject::known(pod, reason, said, cx).unwrap_or_default();
+    let anew = if pod.meta.controller.is_some() { "its controller makes another" } else { "nothing makes another" };
     let message = format!(
-        "the kubelet of node {} rejected it ({reason}): {said}{taken}; this pod will never start, its controller makes another",
-        node_name(pod)
+        "the kubelet of node {} rejected it ({reason}): {}{taken}; this pod will never start, {anew}",
+        node_name(pod),
+        plainly(&known.means, said)
     );
-    Finding::new(Code::KubeletReject, message).about([Ref::node(node_name(pod))])
+    let mut finding = Finding::new(Code::KubeletReject, message).about([Ref::node(node_name(pod))]);
+    finding.remedies = known.remedies;
+    if pod.meta.controller.is_none() {
+        let again = "delete the pod and create it again: a pod that was rejected is not tried a second time";
+        let delete = cx.kubectl.line(pod.meta.ns(), &["delete", "pod", &pod.meta.name]);
+        finding.remedies.push(Remedy::advice(again).command(delete));
+    } else if finding.remedies.is_empty() {
+        return finding.without_remedy("the pod that replaces it is scheduled anew: ask about that one");
+    }
+    finding
 }
 
-fn containers(pod: &Pod, snapshot: &Snapshot) -> Vec<Finding> {
+/// The meaning, then the component's own words.
+fn plainly(means: &str, said: &str) -> String {
+    match (means.is_empty(), said.is_empty()) {
+        (true, _) => said.to_owned(),
+        (false, true) => means.to_owned(),
+        (false, false) => format!("{means}; {said}"),
+    }
+}
+
+fn containers(pod: &Pod, cx: &Context<'_>) -> Vec<Finding> {
     let mut all = Vec::new();
     for status in &pod.status.init_containers {
         let spec = pod.spec.init_containers.iter().find(|c| c.name == status.name);
-        all.extend(waiting(pod, status, spec).or_else(|| init(pod, status, spec, snapshot)));
+        all.extend(waiting(pod, status, spec, cx).or_else(|| init(pod, status, spec, cx)));
     }
     for status in &pod.status.containers {
         let spec = pod.spec.containers.iter().find(|c| c.name == status.name);
-        all.extend(waiting(pod, status, spec));
+        all.extend(waiting(pod, status, spec, cx));
     }
     all
 }
 
 /// What a container that has not started waits for.
-fn waiting(pod: &Pod, status: &ContainerStatus, spec: Option<&Container>) -> Option<Finding> {
+fn waiting(pod: &Pod, status: &ContainerStatus, spec: Option<&Container>, cx: &Context<'_>) -> Option<Finding> {
     let ContainerState::Waiting { reason, message } = &status.state else { return None };
     let name = &status.name;
     let node = node_name(pod);
-    let said = if message.is_empty() { String::new() } else { format!(" ({message})") };
     let image = spec.map_or("", |c| &c.image);
-    let finding = match &**reason {
+    let told = |known: &words::Known| {
+        let said = message.trim_end_matches(['.', ' ']);
+        let said = if said.is_empty() { reason.to_string() } else { format!("{reason} ({said})") };
+        plainly(&known.means, &said)
+    };
+    let (code, lead, known) = match &**reason {
         "ErrImagePull"
         | "ImagePullBackOff"
         | "ErrImageNeverPull"
@@ -123,12 +166,12 @@ fn waiting(pod: &Pod, status: &ContainerStatus, spec: Option<&Container>) -> Opt
         | "ImageInspectError"
         | "RegistryUnavailable"
         | "SignatureValidationFailed" => {
-            let message = format!("node {node} cannot pull image {image} of container {name}: {reason}{said}");
-            Finding::new(Code::ImagePull, message)
+            let lead = format!("node {node} cannot pull image {image} of container {name}");
+            (Code::ImagePull, lead, image::known(pod, name, image, reason, message, cx))
         }
         "CreateContainerConfigError" => {
-            let message = format!("container {name} cannot be configured on node {node}: {reason}{said}");
-            Finding::new(Code::ConfigMissing, message)
+            let lead = format!("container {name} cannot be configured on node {node}");
+            (Code::ConfigMissing, lead, container::known(pod, name, message, cx))
         }
         "PreCreateHookError"
         | "CreateContainerError"
@@ -136,15 +179,19 @@ fn waiting(pod: &Pod, status: &ContainerStatus, spec: Option<&Container>) -> Opt
         | "StartError"
         | "PreStartHookError"
         | "PostStartHookError" => {
-            let message = format!("container {name} cannot be started on node {node}: {reason}{said}");
-            Finding::new(Code::Sandbox, message)
+            let lead = format!("container {name} cannot be started on node {node}");
+            (Code::Sandbox, lead, container::known(pod, name, message, cx))
         }
         _ => return None,
     };
+    let known = known.unwrap_or_default();
+    let mut finding = Finding::new(code, format!("{lead}: {}", told(&known)));
+    finding.remedies = known.remedies;
     Some(finding.about([Ref::pod(pod), Ref::node(node)]))
 }
 
-fn init(pod: &Pod, status: &ContainerStatus, spec: Option<&Container>, snapshot: &Snapshot) -> Option<Finding> {
+fn init(pod: &Pod, status: &ContainerStatus, spec: Option<&Container>, cx: &Context<'_>) -> Option<Finding> {
+    let snapshot = cx.snapshot;
     let (name, node) = (&status.name, node_name(pod));
     let last = status.last.as_ref().map(|t| format!(", last with exit code {} ({})", t.exit_code, t.reason));
     let again = if status.restarts > 0 { format!(" {} times", status.restarts) } else { String::new() };
@@ -170,13 +217,12 @@ fn init(pod: &Pod, status: &ContainerStatus, spec: Option<&Container>, snapshot:
         }
         _ => return None,
     };
-    Some(Finding::new(Code::Init, message).about([Ref::pod(pod)]))
-}
-
-/// The newest event of some reasons about the pod.
-fn newest<'a>(pod: &'a Pod, snapshot: &'a Snapshot, reasons: &'a [&str]) -> Option<&'a Arc<Event>> {
-    let events = snapshot.events_about("Pod", pod.meta.ns(), &pod.meta.name);
-    events.filter(|e| reasons.contains(&&*e.reason)).max_by_key(|e| e.last_seen)
+    let mut args = vec!["logs", &*pod.meta.name, "-c", name];
+    let ended = status.restarts > 0 && !matches!(status.state, ContainerState::Running(_));
+    args.extend(ended.then_some("--previous"));
+    let read = Remedy::advice(format!("read what {name} writes: it says what it waits for, or why it ends"))
+        .command(cx.kubectl.line(pod.meta.ns(), &args));
+    Some(Finding::new(Code::Init, message).about([Ref::pod(pod)]).remedy(read))
 }
 
 fn said(event: &Event, snapshot: &Snapshot) -> String {
@@ -190,29 +236,38 @@ fn volumes(pod: &Pod, cx: &Context<'_>, found: &[Finding]) -> Vec<Finding> {
     let node = node_name(pod);
     let mut all = Vec::new();
     let elsewhere = attached_elsewhere(pod, snapshot);
-    let attach = newest(pod, snapshot, &["FailedAttachVolume"]);
-    let mount = newest(pod, snapshot, &["FailedMount", "FailedMapVolume"]);
+    let attach = words::newest(pod, snapshot, &["FailedAttachVolume"]);
+    let mount = words::newest(pod, snapshot, &["FailedMount", "FailedMapVolume"]);
     let missing_config = mount.filter(|e| {
         (e.message.contains("secret") || e.message.contains("configmap")) && e.message.contains("not found")
     });
     if let Some(e) = missing_config
         && !found.iter().any(|f| f.code == Code::ConfigMissing)
     {
-        let message = format!("a volume of its cannot be filled on node {node}: {}", said(e, snapshot));
-        all.push(Finding::new(Code::ConfigMissing, message).about([Ref::pod(pod)]));
+        let known = container::missing(pod, &e.message, &words::place(pod, cx), cx).unwrap_or_default();
+        let message = format!(
+            "a volume of the pod cannot be filled on node {node}: {}",
+            plainly(&known.means, &said(e, snapshot))
+        );
+        let mut finding = Finding::new(Code::ConfigMissing, message).about([Ref::pod(pod)]);
+        finding.remedies = known.remedies;
+        all.push(finding);
     }
     let event = attach.or(mount.filter(|_| missing_config.is_none()));
+    let attaching = attach.is_some() || event.is_none();
+    let known = event.and_then(|e| volume::known(pod, &e.message, attaching, cx)).unwrap_or_default();
     let words = match (event, elsewhere.is_empty()) {
         (None, true) => return all,
-        (Some(e), true) => said(e, snapshot),
+        (Some(e), true) => plainly(&known.means, &said(e, snapshot)),
         (None, false) => elsewhere.join("; "),
         (Some(e), false) => format!("{}; {}", elsewhere.join("; "), said(e, snapshot)),
     };
-    let what = if attach.is_some() || event.is_none() { "attached to" } else { "mounted on" };
+    let what = if attaching { "attached to" } else { "mounted on" };
     let message = format!("a volume cannot be {what} node {node}: {words}");
     let mut finding = Finding::new(Code::VolumeAttach, message).about([Ref::pod(pod), Ref::node(node)]);
     finding.remedies.extend(event.and_then(|e| unregistered(e, node, cx)));
     finding.remedies.extend((!elsewhere.is_empty()).then(|| let_go(pod, cx)));
+    finding.remedies.extend(known.remedies);
     all.push(finding);
     all
 }
@@ -221,15 +276,10 @@ fn volumes(pod: &Pod, cx: &Context<'_>, found: &[Finding]) -> Vec<Finding> {
 fn unregistered(event: &Event, node: &str, cx: &Context<'_>) -> Option<Remedy> {
     let (before, _) = event.message.split_once(" not found in the list of registered CSI drivers")?;
     let driver = before.rsplit("driver name ").next()?;
-    let pods = csi_pods_on(driver, node, cx);
+    let pods = words::csi_pods_on(driver, node, cx);
     let text =
         format!("bring up the node plugin of CSI driver {driver} on node {node}, which registers it there{pods}");
     Some(Remedy::advice(text).command(cx.kubectl.line("", &["get", "csinode", node, "-o", "yaml"])))
-}
-
-fn csi_pods_on(driver: &str, node: &str, cx: &Context<'_>) -> String {
-    let word = driver.split('.').find(|p| !matches!(*p, "csi" | "com" | "io" | "org")).unwrap_or(driver);
-    component_on(word, node, cx)
 }
 
 /// The volume is attached to another node and can be attached to one only.
@@ -280,72 +330,28 @@ fn attached_elsewhere(pod: &Pod, snapshot: &Snapshot) -> Vec<String> {
 /// The kubelet could not have its devices made ready by their driver. Mirrors `PrepareResources` of
 /// `pkg/kubelet/cm/dra/manager.go`.
 fn devices(pod: &Pod, cx: &Context<'_>) -> Option<Finding> {
-    let event = newest(pod, cx.snapshot, &["FailedPrepareDynamicResources"])?;
+    let event = words::newest(pod, cx.snapshot, &["FailedPrepareDynamicResources"])?;
     let node = node_name(pod);
     let message = format!("the kubelet of node {node} cannot prepare its devices: {}", said(event, cx.snapshot));
     let finding = Finding::new(Code::ResourceClaim, message).about([Ref::pod(pod), Ref::node(node)]);
     let driver = event.message.split_once("DRA driver ").and_then(|(_, after)| after.split_once(" is not registered"));
     let Some((driver, _)) = driver else { return Some(finding) };
-    let plugin = component_on(driver.split('.').rev().nth(1).unwrap_or(driver), node, cx);
+    let plugin = words::component_on(driver.split('.').rev().nth(1).unwrap_or(driver), node, cx);
     Some(finding.remedy(Remedy::advice(format!(
         "bring up the kubelet plugin of DRA driver {driver} on node {node}, which registers it there{plugin}"
     ))))
 }
 
-/// `; kube-system/x there does not run: …`: pods on a node whose names hold a word, and whether they run.
-fn component_on(word: &str, node: &str, cx: &Context<'_>) -> String {
-    let pods = cx.components.containing(&[word]).on(node);
-    match pods.pods.is_empty() {
-        true => format!(" (no pod of {word} is on that node)"),
-        false => format!(" ({word} on {node} {})", pods.words(cx.snapshot)),
-    }
-}
-
 fn sandbox(pod: &Pod, cx: &Context<'_>) -> Option<Finding> {
     let snapshot = cx.snapshot;
     let node = node_name(pod);
-    let event = newest(pod, snapshot, &["FailedCreatePodSandBox", "NetworkNotReady", "FailedPodSandBoxStatus"])?;
-    let message = format!("its sandbox cannot be set up on node {node}: {}", said(event, snapshot));
-    let finding = Finding::new(Code::Sandbox, message).about([Ref::pod(pod), Ref::node(node)]);
-    Some(match sandbox_remedy(pod, event, cx) {
-        Some(remedy) => finding.remedy(remedy),
-        None => finding,
-    })
-}
-
-/// What the runtime's words name: a network plugin, or a handler that the node does not have.
-fn sandbox_remedy(pod: &Pod, event: &Event, cx: &Context<'_>) -> Option<Remedy> {
-    let (node, words) = (node_name(pod), &*event.message);
-    if words.contains("no runtime for ") {
-        let class = pod.spec.runtime_class.as_deref().unwrap_or_default();
-        return Some(Remedy::advice(format!(
-            "configure the handler of RuntimeClass {class} in the container runtime of node {node}, or name in the class \
-             (scheduling.nodeSelector) the nodes that have it: without that the scheduler places its pods anywhere"
-        )));
-    }
-    if words.contains("failed to assign an IP address") || words.contains("no IP addresses available") {
-        return Some(Remedy::advice(format!(
-            "free or add addresses for pods of node {node} (its subnet or address range is used up), or lower the number of pods \
-             that its kubelet accepts (maxPods)"
-        )));
-    }
-    let plugin = words.split_once("plugin type=\"").and_then(|(_, after)| after.split_once('"')).map(|(name, _)| name);
-    let network = ["cni", "network plugin", "NetworkPluginNotReady", "setup network"];
-    if plugin.is_none() && !network.iter().any(|w| words.contains(w)) {
-        return None;
-    }
-    let (named, pods) = match plugin {
-        Some(plugin) => {
-            let word = plugin.trim_end_matches("-cni").trim_start_matches("aws");
-            (format!("network plugin {plugin}"), component_on(if word.len() < 3 { plugin } else { word }, node, cx))
-        }
-        None => ("network plugin".to_owned(), String::new()),
-    };
-    let on = format!("--field-selector=spec.nodeName={node}");
-    Some(
-        Remedy::advice(format!("bring up the {named} on node {node}{pods}"))
-            .command(cx.kubectl.line("kube-system", &["get", "pods", "-o", "wide", &on])),
-    )
+    let event = words::newest(pod, snapshot, &["FailedCreatePodSandBox", "NetworkNotReady", "FailedPodSandBoxStatus"])?;
+    let known = network::known(pod, &event.message, cx).unwrap_or_default();
+    let message =
+        format!("its sandbox cannot be set up on node {node}: {}", plainly(&known.means, &said(event, snapshot)));
+    let mut finding = Finding::new(Code::Sandbox, message).about([Ref::pod(pod), Ref::node(node)]);
+    finding.remedies = known.remedies;
+    Some(finding)
 }
 
 #[cfg(test)]

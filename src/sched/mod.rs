@@ -21,6 +21,8 @@ pub(crate) mod gang;
 pub(crate) mod kin;
 pub(crate) mod message;
 pub(crate) mod node;
+#[cfg(test)]
+mod not_read;
 pub(crate) mod nowhere;
 pub(crate) mod place;
 pub(crate) mod pre_enqueue;

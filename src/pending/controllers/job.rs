@@ -137,6 +137,7 @@ fn suspended(c: &Controller<'_>) -> Finding {
         let message = format!("{} is suspended by Kueue: {}", c.name(), held.text);
         let mut finding = c.finding(Code::Gated, message).about(held.objects);
         finding.remedies = held.remedies;
+        finding.no_remedy = held.no_remedy;
         return finding;
     }
     let above = c.snapshot.controller_of(&c.workload.meta);

@@ -50,6 +50,10 @@ pub fn findings(f: &Facts<'_>, why: &[Finding]) -> Vec<Finding> {
     if f.preemption.outcome == PreemptionOutcome::Found {
         all.extend(preemption::consequences(f));
     }
+    let advised = all.iter().any(|x| !x.remedies.is_empty() || x.no_remedy.is_some());
+    if let (Some(first), false, true, None) = (all.first_mut(), advised, f.tries, &f.preemption.chosen) {
+        first.no_remedy = Some("no single change that was tried lets the pod fit on a node".to_owned());
+    }
     all
 }
 

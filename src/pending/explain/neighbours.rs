@@ -1,5 +1,6 @@
 //! Other pods: those it must be beside, those it must not be beside, and those that do not bear it.
 
+use crate::cure::Remedy;
 use crate::finding::{Code, Finding, Ref};
 use crate::pending::facts::{Facts, count, some};
 use crate::sched::Reason;
@@ -63,6 +64,7 @@ fn near(f: &Facts<'_>) -> Option<Finding> {
     let own = namespace(f.pod());
     let terms = terms(f.pod(), &f.pod().spec.pod_affinity);
     let mut parts = Vec::new();
+    let mut remedies = Vec::new();
     let mut objects: Vec<Ref> = nodes.iter().take(10).map(|n| Ref::node(n.name())).collect();
     for term in &terms {
         let matching: Vec<(&Arc<NodeInfo>, &Arc<PodInfo>)> =
@@ -74,7 +76,9 @@ fn near(f: &Facts<'_>) -> Option<Finding> {
             n => format!("; {} without the label {}", count(n, "node"), term.topology_key),
         };
         if matching.is_empty() {
-            parts.push(format!("it must be beside {what}, and {}{lacking}", nowhere(term, f)));
+            let (words, remedy) = nowhere(term, f);
+            parts.push(format!("it must be beside {what}, and {words}{lacking}"));
+            remedies.push(remedy);
             continue;
         }
         let mut places: Vec<String> = matching
@@ -89,25 +93,43 @@ fn near(f: &Facts<'_>) -> Option<Finding> {
     let message =
         format!("{} elsewhere: {}", if nodes.len() == 1 { "1 node is" } else { "nodes are" }, parts.join("; "));
     let message = if nodes.len() == 1 { message } else { format!("{} {message}", nodes.len()) };
-    Some(Finding::new(Code::PodAffinity, message).about(objects))
+    let mut finding = Finding::new(Code::PodAffinity, message).about(objects);
+    finding.remedies = remedies;
+    Some(finding)
 }
 
-/// Why a term matches no pod with a node: there is none at all, none with a node yet, or only in other namespaces.
-fn nowhere(term: &Term, f: &Facts<'_>) -> String {
-    let names = |pods: Vec<&Arc<Pod>>| some(pods.iter().map(|p| p.meta.path()));
+/// Why a term matches no pod with a node: there is none at all, none with a node yet, or only in other namespaces; and what
+/// can be done.
+fn nowhere(term: &Term, f: &Facts<'_>) -> (String, Remedy) {
+    let names = |pods: &[&Arc<Pod>]| some(pods.iter().map(|p| p.meta.path()));
     let alive = || f.snapshot().pods.iter().filter(|p| !p.is_finished() && !Arc::ptr_eq(p, f.pod()));
     let waiting: Vec<&Arc<Pod>> =
         alive().filter(|p| p.node.is_none() && term.matches(&Class::of(p), f.snapshot())).collect();
-    if !waiting.is_empty() {
-        return format!("no such pod has a node yet ({} has none)", names(waiting));
+    if let [first, ..] = &*waiting {
+        let remedy = Remedy::advice(format!("see why {} has no node: this pod follows it", first.meta.path()))
+            .command(f.kubectl.line(first.meta.ns(), &["pdb", "why-pending", &first.meta.name]));
+        return (format!("no such pod has a node yet ({} has none)", names(&waiting)), remedy);
     }
     let elsewhere: Vec<&Arc<Pod>> = alive().filter(|p| term.selector.matches(&p.meta.labels)).collect();
-    match elsewhere.is_empty() {
-        true => "no such pod exists".to_owned(),
-        false => format!(
-            "no such pod exists in the namespaces that the term names ({} has these labels: the term needs namespaces or \
-             namespaceSelector to see it)",
-            names(elsewhere)
+    match &*elsewhere {
+        [] => (
+            "no such pod exists".to_owned(),
+            Remedy::advice(format!(
+                "start what has {}, or correct labelSelector of podAffinity (required)",
+                term.selector
+            )),
+        ),
+        [first, ..] => (
+            format!(
+                "no such pod exists in the namespaces that the term names ({} has these labels: the term needs namespaces or \
+                 namespaceSelector to see it)",
+                names(&elsewhere)
+            ),
+            Remedy::advice(format!(
+                "add namespaces: [{}] to that term of podAffinity: without it only namespace {} is looked at",
+                first.meta.ns(),
+                f.pod().meta.ns()
+            )),
         ),
     }
 }
