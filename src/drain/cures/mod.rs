@@ -337,7 +337,10 @@ mod tests {
             let web = deployment("a/web").on(&["n"]).replicas(replicas);
             let c =
                 cluster().all([node("n"), node("m")]).add(web).add(budget("a/b").selects("app=web").min_available(1));
-            assert_eq!(planned(&c, DrainOptions::default()).verdict, verdict, "{replicas}");
+            let plan = planned(&c, DrainOptions::default());
+            assert_eq!(plan.verdict, verdict, "{replicas}");
+            let said = plan.pods[0].notes[0].text.contains("Deployment web wants 0 pods and 1 is left");
+            assert_eq!(said, replicas == 0, "{}", plan.pods[0].notes[0].text);
         }
     }
 }

@@ -115,7 +115,7 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
                     vec![Note::new(code, format!("budget {path} refuses the eviction for as long as the pod runs"))]
                 }
                 Code::BudgetShared => vec![shared(context, sim, (id, path), p, stays)],
-                _ => vec![waits(context, sim, id, path)],
+                _ => vec![waits(context, sim, (id, path), p)],
             }),
         },
     };
@@ -164,11 +164,19 @@ fn with_budget(context: &DrainContext<'_>, id: BudgetId, notes: impl FnOnce(&str
 }
 
 /// A pod that has ended is evicted past every budget (`canIgnorePDB`): a Job's pod that works ends at some time, and no
-/// object says when, but for a deadline.
+/// object says when, but for a deadline. The same holds of every pod whose containers are not started again.
 fn until_done(context: &DrainContext<'_>, p: &NodePod) -> Option<String> {
     let pod = &p.pod;
     let stuck = || why_not_ready(context.snapshot, pod).is_some_and(|why| why.prospect == Prospect::Stuck);
-    if !is_of_job(pod) || pod.status.phase != Phase::Running || pod.is_terminating() || stuck() {
+    let ends = is_of_job(pod) || matches!(&*pod.spec.restart_policy, "Never" | "OnFailure");
+    let owner = pod.meta.controller.as_ref();
+    // What a virtual machine runs has no end of its own.
+    if !ends
+        || owner.is_some_and(|o| &*o.group == "kubevirt.io")
+        || pod.status.phase != Phase::Running
+        || pod.is_terminating()
+        || stuck()
+    {
         return None;
     }
     let job = context.snapshot.controller_of(&pod.meta).and_then(|w| w.job());
@@ -176,8 +184,8 @@ fn until_done(context: &DrainContext<'_>, p: &NodePod) -> Option<String> {
         Some(seconds) => format!("{} after its start at the latest (activeDeadlineSeconds)", duration_words(seconds)),
         None => "and no object says when that is".to_owned(),
     };
-    let name = &pod.meta.controller.as_ref()?.name;
-    Some(format!("; it is evicted once its work for Job {}/{name} is done, {within}", pod.meta.ns()))
+    let whose = owner.map(|o| format!(" for {} {}/{}", o.kind, pod.meta.ns(), o.name)).unwrap_or_default();
+    Some(format!("; it is evicted once its work{whose} is done, {within}"))
 }
 
 /// What `status` says first of a budget.
@@ -253,7 +261,7 @@ fn shared(
 }
 
 /// Pods that are not healthy hold the budget.
-fn waits(context: &DrainContext<'_>, sim: &Simulation<'_>, id: BudgetId, path: &str) -> Note {
+fn waits(context: &DrainContext<'_>, sim: &Simulation<'_>, (id, path): (BudgetId, &str), p: &NodePod) -> Note {
     let n = context.budgets.tracker(id).map(|t| t.numbers).unwrap_or_default();
     let sum = if n.desired == 0 && n.healthy == 0 {
         // Nothing is required, or nothing expected: then nothing is spare either.
@@ -264,7 +272,9 @@ fn waits(context: &DrainContext<'_>, sim: &Simulation<'_>, id: BudgetId, path: &
             n.healthy, n.expected, n.desired
         )
     };
-    let why = obstacle::first(context, sim, id).map(|o| o.sentence());
+    // What becomes of the pod itself in the end is not what it waits for.
+    let of_itself = |o: &Obstacle| matches!(o, Obstacle::OfEvicted { pod, .. } if **pod == *p.pod.meta.name);
+    let why = obstacle::first(context, sim, id).filter(|o| !of_itself(o)).map(|o| o.sentence());
     let why = why.or_else(|| waiting_for(context.budgets.judgement(id)?));
     Note::new(Code::BudgetWaits, why.map_or(sum.clone(), |why| format!("{sum}; {why}")))
 }
@@ -285,6 +295,8 @@ mod tests {
     fn what_ends_the_wait_for_a_job_s_pod_is_said() {
         // After canIgnorePDB of pkg/registry/core/pod/storage/eviction.go: no budget is asked about a pod that has ended.
         let work = |o: Object| o.label("app", "web").on("n0").owned_by("batch/v1", "Job/work");
+        let step =
+            |policy: &str| pod("a/x").label("app", "web").on("n0").ready().spec(json!({"restartPolicy": policy}));
         let min = || budget("a/b").selects("app=web").min_available(1);
         let over = |deadline: Option<i64>, x: Object| {
             let job = workload("batch/v1", "Job", "a/work").spec(json!({"activeDeadlineSeconds": deadline}));
@@ -299,6 +311,18 @@ mod tests {
                 Some("done, 60 min after its start at the latest"),
             ),
             ("a crash is no work", over(None, work(pod("a/x")).crashing()), None),
+            (
+                "a step of a workflow",
+                over(None, step("Never").owned_by("argoproj.io/v1alpha1", "Workflow/w")),
+                Some("work for Workflow a/w is done, and no object says when"),
+            ),
+            ("a bare pod that ends", over(None, step("OnFailure")), Some("work is done, and no object says when")),
+            ("one that is started again", over(None, step("Always")), None),
+            (
+                "a virtual machine",
+                over(None, step("Never").owned_by("kubevirt.io/v1", "VirtualMachineInstance/v")),
+                None,
+            ),
             ("a Deployment's work has no end", web, None),
         ] {
             let first = drained(&snapshot, &DrainOptions::default(), "n0", |context, pods, run, sim| {
