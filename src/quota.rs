@@ -121,7 +121,7 @@ impl fmt::Display for Refusal<'_> {
 impl fmt::Display for Over<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { resource, asked, used, limit } = self;
-        write!(f, "{resource}: {used} of {limit} used, {asked} more asked")
+        write!(f, "{resource}: {used} of {limit} used, {asked} more requested")
     }
 }
 

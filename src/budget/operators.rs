@@ -44,7 +44,7 @@ const OPERATORS: &[Operator] = &[
         source: "longhorn-manager: controller/instance_manager_controller.go (canDeleteInstanceManagerPDB)",
         does: "it deletes the budget once the node is cordoned, all volumes are detached from the node, and the replicas on it are as \
                its setting node-drain-policy demands",
-        way: "leave the drain running: Longhorn deletes the budget once the pods that use its volumes are evicted and, by the default \
+        way: "keep the drain running: Longhorn deletes the budget once the pods that use its volumes are evicted and, by the default \
               node-drain-policy, every volume with a replica on the node has a healthy one on another node that is not cordoned (kubectl \
               get replicas.longhorn.io shows them)",
     },
@@ -122,7 +122,7 @@ const OPERATORS: &[Operator] = &[
                  pkg/virt-controller/watch/drain/disruptionbudget/disruptionbudget.go",
         does: "it answers the eviction by a live migration of the virtual machine, where the virtual machine is LiveMigratable; one that \
                cannot migrate is refused",
-        way: "leave the drain running while KubeVirt migrates the virtual machine; one that cannot migrate has to be stopped first \
+        way: "keep the drain running while KubeVirt migrates the virtual machine; one that cannot migrate has to be stopped first \
               (virtctl stop)",
     },
     Operator {
@@ -131,7 +131,7 @@ const OPERATORS: &[Operator] = &[
         labels: &[],
         selects: &[],
         source: "percona-server-mongodb-operator: pkg/psmdb/pdb.go at 0ff99aea (PodDisruptionBudget)",
-        does: "it takes the rule from podDisruptionBudget of the PerconaServerMongoDB resource, for each replica set",
+        does: "it reads the rule from podDisruptionBudget of the PerconaServerMongoDB resource, for each replica set",
         way: "drain one node at a time; another rule is set as podDisruptionBudget of the replica set in the PerconaServerMongoDB resource",
     },
     Operator {
@@ -140,7 +140,7 @@ const OPERATORS: &[Operator] = &[
         labels: &[],
         selects: &[],
         source: "percona-xtradb-cluster-operator: pkg/pxc/pdb.go (PodDisruptionBudget)",
-        does: "it takes the rule from podDisruptionBudget of the PerconaXtraDBCluster resource, for each component",
+        does: "it reads the rule from podDisruptionBudget of the PerconaXtraDBCluster resource, for each component",
         way: "drain one node at a time; another rule is set as podDisruptionBudget of the component in the PerconaXtraDBCluster resource",
     },
     Operator {
@@ -246,12 +246,12 @@ mod tests {
             (
                 owner("psmdb.percona.com/v1", "PerconaServerMongoDB"),
                 "a=b",
-                Some("Percona Operator for MongoDB: it takes"),
+                Some("Percona Operator for MongoDB: it reads"),
             ),
             (
                 owner("pxc.percona.com/v1", "PerconaXtraDBCluster"),
                 "a=b",
-                Some("Percona XtraDB Cluster Operator: it takes"),
+                Some("Percona XtraDB Cluster Operator: it reads"),
             ),
             (
                 none(),

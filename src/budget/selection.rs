@@ -175,7 +175,7 @@ struct InNamespace {
 
 impl Index {
     fn new(budgets: &[Arc<Budget>]) -> Self {
-        // How many budgets ask for each label: of those a budget asks for, the one that fewest others ask for tells most.
+        // How many budgets ask for each label: of those a budget requests, the one that fewest others ask for tells most.
         let mut askers: HashMap<(&Str, &Str), u32> = HashMap::default();
         let values = |b: &Arc<Budget>| {
             wanted(b).flat_map(|r| r.values.iter().map(|v| (r.key.clone(), v.clone()))).collect::<Vec<_>>()

@@ -37,7 +37,7 @@ pub struct CheckArgs {
     /// Leave out findings of a code, of all objects or of one; can be repeated
     #[arg(long, value_name = "CODE[:NAMESPACE/NAME]", value_parser = Ignore::parse)]
     pub ignore: Vec<Ignore>,
-    /// A file with one CODE[:NAMESPACE/NAME] a line to leave out; can be repeated
+    /// A file with one CODE[:NAMESPACE/NAME] a line to ignore; can be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub ignore_file: Vec<String>,
     /// Tell workloads of several replicas that no budget covers
@@ -50,7 +50,7 @@ pub struct CheckArgs {
 pub enum Level {
     /// Something is blocked or broken
     Error,
-    /// Something will or might go wrong
+    /// Something will or might fail
     Warning,
     /// Good to know
     Info,

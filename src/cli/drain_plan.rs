@@ -27,10 +27,10 @@ pub struct DrainPlanArgs {
     /// The nodes to drain, in this order (NAME, node/NAME or node NAME); without any, every node, each judged alone
     #[arg(value_name = "NODE")]
     pub nodes: Vec<String>,
-    /// Who drains; each goes about a node in its own way (docs/actors.md)
+    /// Who drains; each drains a node in its own way (docs/actors.md)
     #[arg(long, value_enum, value_name = "ACTOR")]
     pub by: Option<Actor>,
-    /// When the actor goes past budgets, where it can be set to do so
+    /// When the actor passes budgets, where it can be set to do so
     #[arg(long, value_parser = duration::parse, value_name = "DURATION")]
     pub force_after: Option<Duration>,
     /// So many nodes at a time, and when each is drained

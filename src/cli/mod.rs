@@ -30,7 +30,7 @@ use clap::{Parser, Subcommand};
 
 const AFTER_HELP: &str = "\
 Examples:
-  kubectl pdb status -A                       how many pods each budget lets go
+  kubectl pdb status -A                       how many evictions each allows
   kubectl pdb drain-plan n1                   what kubectl drain n1 will meet
   kubectl pdb why-pending web-0 -n shop       why a pod is not running
   kubectl pdb check -f deploy/                what manifests would do
@@ -68,7 +68,7 @@ pub enum Command {
     ///   never      none is ever allowed with the present rule and scale
     ///   unused     it selects no pods: it protects and blocks nothing
     ///   broken     it cannot be used as written
-    ///   unknown    it could not be judged; never taken as good
+    ///   unknown    it could not be judged; never shown as good
     #[command(alias = "st", verbatim_doc_comment)]
     Status(StatusArgs),
     /// What kubectl drain will meet on a node: which pods are evicted, wait, or block it without end
@@ -80,7 +80,7 @@ pub enum Command {
     ///   waits     every pod is evicted, some of them only after a while
     ///   blocked   a pod is never evicted: the drain hangs, or ends with an error
     ///   forced    it ends, by deleting pods past a budget (--by ACTOR)
-    ///   unknown   it could not be judged; never taken as good
+    ///   unknown   it could not be judged; never shown as good
     ///
     /// With nodes or a selector the verdicts are on that one command, which cordons
     /// all its nodes first. Without, each node is judged alone. Nodes of one round

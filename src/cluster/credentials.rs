@@ -205,7 +205,7 @@ fn oidc(name: &str, token: &str, mut auth: AuthInfo, now: Timestamp) -> Result<C
             FailureKind::NoAccess,
             format!("the OIDC login of the user {name:?} has ended{when}"),
         )
-        .hint("run any kubectl command, kubectl get ns for one: it renews the login, or asks you to log in again"));
+        .hint("run any kubectl command, kubectl get ns for one: it renews the login, or has you log in again"));
     }
     sendable(token).map_err(|why| bad_user(name, why))?;
     auth.token = Some(token.to_owned().into());

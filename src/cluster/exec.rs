@@ -78,7 +78,8 @@ fn is_interactive(exec: &Exec, stdin_is_terminal: bool) -> Result<bool, String> 
         "" if older => Ok(stdin_is_terminal),
         "Always" if stdin_is_terminal => Ok(true),
         "Always" => {
-            Err("it has to ask something (interactiveMode: Always), and standard input is not a terminal".into())
+            Err("it needs an answer from a person (interactiveMode: Always), and standard input is not a terminal"
+                .into())
         }
         "" => Err("its interactiveMode is not set: Never, IfAvailable or Always".into()),
         other => Err(format!("its interactiveMode is {other:?}, not Never, IfAvailable or Always")),
@@ -114,7 +115,7 @@ fn parse(exec: &Exec, stdout: &[u8]) -> Result<Credential, String> {
         serde_saphyr::from_slice_with_options(stdout, options).map_err(|_| "what it printed is no ExecCredential")?;
     if printed.kind != "ExecCredential" || printed.api_version != exec.api_version {
         return Err(format!(
-            "it printed a {} of {}, and the kubeconfig asks for an ExecCredential of {}",
+            "it printed a {} of {}, and the kubeconfig requires an ExecCredential of {}",
             printed.kind, printed.api_version, exec.api_version
         ));
     }

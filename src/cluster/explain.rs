@@ -117,7 +117,7 @@ fn untrusted(tls: &TlsError, endpoint: &Endpoint) -> Failure {
                 FailureKind::NoAccess,
                 format!("{server} does not accept the client certificate: {tls}"),
             )
-            .hint("it may have expired, or be of another cluster: fetch the kubeconfig anew");
+            .hint("it might have expired, or belong to another cluster: fetch the kubeconfig anew");
         }
         TlsError::InvalidMessage(_) => (
             format!("{server} does not speak TLS: {tls}"),
@@ -144,7 +144,9 @@ pub fn unauthorized(words: &str, endpoint: &Endpoint, now: jiff::Timestamp) -> F
         CredentialSource::Certificate => {
             "the client certificate has expired, or is of another cluster: fetch the kubeconfig anew".to_owned()
         }
-        CredentialSource::Password => "the user name or the password is wrong, or the server takes neither".to_owned(),
+        CredentialSource::Password => {
+            "the user name or the password is wrong, or the server accepts neither".to_owned()
+        }
         CredentialSource::Plugin { command } => format!(
             "the credentials that {command} gave are not accepted: log in again, or check which account and cluster it is set to"
         ),

@@ -28,11 +28,11 @@ pub const NEEDS: &[Need] = &[
     Need::essential(Kind::ReplicaSet, "how many pods the owners want, and what replaces a pod"),
     Need::essential(Kind::Deployment, "how many pods the owners want"),
     Need::essential(Kind::StatefulSet, "how many pods the owners want, and in which order they are made"),
-    Need::essential(Kind::DaemonSet, "which pods drain leaves alone"),
+    Need::essential(Kind::DaemonSet, "which pods drain ignores"),
     Need::helpful(Kind::ReplicationController, "how many pods the owners want"),
     Need::helpful(Kind::Job, "when a Job makes a new pod"),
     Need::helpful(Kind::HorizontalPodAutoscaler, "whether an autoscaler holds a number of pods"),
-    Need::helpful(Kind::PriorityClass, "what a replacement may preempt"),
+    Need::helpful(Kind::PriorityClass, "what a replacement can preempt"),
     Need::helpful(Kind::PersistentVolumeClaim, "whether a replacement can reach its volumes"),
     Need::helpful(Kind::PersistentVolume, "whether a replacement can reach its volumes"),
     Need::helpful(Kind::StorageClass, "whether a replacement can reach its volumes"),
@@ -178,7 +178,7 @@ fn options(args: &DrainPlanArgs) -> Result<DrainOptions> {
 fn check(options: &DrainOptions, flags: &DrainFlags) -> Result<()> {
     let actor = options.actor();
     if options.force_after.is_some() && force_setting(options).is_none() {
-        let text = format!("--force-after: {} has no setting that goes past budgets after a time", actor.as_str());
+        let text = format!("--force-after: {} has no setting that passes budgets after a time", actor.as_str());
         return Err(Failure::usage(text));
     }
     let runs_kubectl = matches!(actor, Actor::Kubectl | Actor::Kured | Actor::SystemUpgradeController);
@@ -247,7 +247,11 @@ fn request(args: &DrainPlanArgs, snapshot: &Snapshot, options: DrainOptions) -> 
     if nodes.is_empty() {
         let what =
             args.selector.as_ref().map_or_else(|| "no node".to_owned(), |s| format!("no node with the labels {s}"));
-        return Err(Failure::new(FailureKind::NotFound, format!("there is {what}")));
+        let failure = Failure::new(FailureKind::NotFound, format!("there is {what}"));
+        return Err(match args.selector {
+            Some(_) => failure.hint("kubectl get nodes --show-labels lists the labels of the nodes"),
+            None => failure,
+        });
     }
     Ok(Request { nodes, each_alone, options, after: args.after })
 }

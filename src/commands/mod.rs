@@ -29,7 +29,10 @@ fn age_warning(snapshot: &Snapshot) -> Vec<String> {
         return Vec::new();
     }
     let words = age::duration_words(old.as_secs());
-    vec![format!("the input is {words} old (its newest time is {:.0}): the cluster may have changed", snapshot.now)]
+    vec![format!(
+        "the input is {words} old (its newest time is {:.0}): the cluster might have changed since",
+        snapshot.now
+    )]
 }
 
 /// Warnings about the input: how old it is, and what it has two states of.
@@ -37,7 +40,7 @@ pub fn input_warnings(snapshot: &Snapshot) -> Vec<String> {
     let mut all = age_warning(snapshot);
     let Twice { count, some } = &snapshot.twice;
     let names = some.join(", ");
-    let more = if *count > some.len() { ", …" } else { "" };
+    let more = if *count > some.len() { " and more" } else { "" };
     match count {
         0 => {}
         1 => all.push(format!("the input has {names} twice: the newer one counts (resourceVersion, else the later file)")),
@@ -57,7 +60,7 @@ pub fn require(snapshot: &Snapshot, kind: Kind) -> Result<()> {
         ReadOutcome::Read | ReadOutcome::Absent | ReadOutcome::Partial(_) => Ok(()),
         ReadOutcome::Forbidden(words) => {
             Err(Failure::new(FailureKind::NoAccess, format!("forbidden: {words}")).hint(format!(
-                "ask for a ClusterRole with the verb list on {}; the README has one with all that is read",
+                "get a ClusterRole with the verb list on {}; the README has one with all that is read",
                 kind.resource()
             )))
         }

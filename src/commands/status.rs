@@ -30,7 +30,7 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::ReplicationController, "how many pods the owners want"),
     Need::helpful(
         Kind::HorizontalPodAutoscaler,
-        "whether an autoscaler holds a number of pods at which nothing may go",
+        "whether an autoscaler holds a number of pods at which no eviction is allowed",
     ),
     Need::helpful(Kind::Namespace, "whether a namespace is being deleted"),
     Need::incidental(Kind::Node, "whether a pod is not Ready for its node"),
@@ -41,7 +41,7 @@ pub const NEEDS: &[Need] = &[
 /// Runs the command.
 pub fn run(args: &StatusArgs, global: &Global) -> Result<Answer> {
     if args.all_namespaces && !args.names.is_empty() {
-        return Err(Failure::usage("a budget cannot be named across all namespaces: give -n instead of -A"));
+        return Err(Failure::usage("a budget cannot be named across all namespaces: give -n NAMESPACE instead of -A"));
     }
     let scope = &global.scope(args.all_namespaces);
     let repeated = Repeated {
@@ -116,7 +116,11 @@ fn nothing(args: &StatusArgs, snapshot: &Snapshot, scope: &Scope) -> String {
                 known (add them to the input, or say --none pdb where the cluster has none)."
             .to_owned();
     }
-    format!("No PodDisruptionBudgets{labels} {place}{hint}.")
+    let namespace = match scope {
+        Scope::Namespace(ns) => names::namespace_hint(ns, snapshot),
+        Scope::All => String::new(),
+    };
+    format!("No PodDisruptionBudgets{labels} {place}{hint}.{namespace}")
 }
 
 fn view(args: &StatusArgs) -> render::status::View {

@@ -98,7 +98,7 @@ fn changes(old: &str, new: &str, format: Format) -> String {
     }
     for line in old.lines().filter(|line| !line.trim().is_empty() && !names.contains(&name(line))) {
         text.push_str(line);
-        text.push_str("   (gone)\n");
+        text.push_str("   (removed)\n");
     }
     text
 }
@@ -128,7 +128,7 @@ mod tests {
         let new = "NAMESPACE   NAME   ALLOWED\na           x      1\na           y      1\na           n      0\n\n3 budgets\n";
         assert_eq!(changes("", old, Format::Text), old);
         assert_eq!(changes(old, old, Format::Text), "");
-        let want = "a           y      1\na           n      0\nb           z      2   (gone)\n";
+        let want = "a           y      1\na           n      0\nb           z      2   (removed)\n";
         assert_eq!(changes(old, new, Format::Text), want);
     }
 

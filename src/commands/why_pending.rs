@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 
 /// The kinds that the answer needs.
 pub const NEEDS: &[Need] = &[
-    Need::essential(Kind::Pod, "which pods wait, and what takes the room"),
-    Need::essential(Kind::Node, "which nodes could take a pod"),
+    Need::essential(Kind::Pod, "which pods wait, and what uses the room"),
+    Need::essential(Kind::Node, "on which nodes a pod fits"),
     Need::helpful(Kind::Namespace, "affinity that chooses namespaces by their labels"),
     Need::helpful(Kind::PersistentVolumeClaim, "pods with claims"),
     Need::helpful(Kind::PersistentVolume, "from which nodes a volume can be reached"),
@@ -31,7 +31,7 @@ pub const NEEDS: &[Need] = &[
     Need::helpful(Kind::VolumeAttachment, "volumes still attached"),
     Need::helpful(Kind::ResourceClaim, "pods with device claims"),
     Need::helpful(Kind::ResourceSlice, "which devices nodes have"),
-    Need::helpful(Kind::DeviceClass, "which devices a claim may get"),
+    Need::helpful(Kind::DeviceClass, "which devices a claim can get"),
     Need::helpful(Kind::DeviceTaintRule, "devices that are kept from claims"),
     Need::helpful(Kind::PodDisruptionBudget, "which victims preemption would rather spare"),
     Need::helpful(Kind::PriorityClass, "where a priority comes from"),
@@ -132,6 +132,9 @@ fn nothing(request: &Request, snapshot: &Snapshot) -> String {
         text.push_str(&format!(" ({elsewhere} in other namespaces: -A)"));
     }
     text.push('.');
+    if let Some(namespace) = &request.namespace {
+        text.push_str(&names::namespace_hint(namespace, snapshot));
+    }
     text
 }
 
@@ -209,11 +212,12 @@ fn not_found(target: &Target, request: &Request, snapshot: &Snapshot) -> Failure
                 let owners = snapshot.workloads.iter().map(|w| w.kind.to_lowercase());
                 let known: BTreeSet<String> = owners.chain(built_in()).chain(["pod".to_owned()]).collect();
                 let known = known.iter().map(|k| &**k);
-                return Failure::new(
-                    FailureKind::NotFound,
-                    format!("{:?} is not a kind of workload, and no object of that kind owns pods", kind.kind),
-                )
-                .hint(names::hint(&kind.kind, known, std::iter::empty()));
+                let hint = match snapshot.pods.iter().any(|p| p.meta.ns() == kind.kind) {
+                    true => format!("a namespace is given by -n: {name} -n {}", kind.kind),
+                    false => names::hint(&kind.kind, known, std::iter::empty()),
+                };
+                let text = format!("{:?} is not a kind of workload, and no object of that kind owns pods", kind.kind);
+                return Failure::new(FailureKind::NotFound, text).hint(hint);
             }
             (kind.kind.clone(), name, workloads)
         }

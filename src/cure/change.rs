@@ -254,7 +254,7 @@ impl Change {
             Self::SetRule(..) => "fewer pods are protected at a time".to_owned(),
             Self::AlwaysAllow(_) => "pods that are not Ready are evicted although too few are healthy".to_owned(),
             Self::SetSelector(..) => {
-                "other pods come under the budget, and those of its present selector leave it".to_owned()
+                "other pods come under the budget, and those of its present selector no longer do".to_owned()
             }
             Self::DeleteBudget(_) => "nothing limits evictions of its pods until the budget is back".to_owned(),
             Self::Scale(..) | Self::MinReplicas(..) => "more pods use more resources".to_owned(),

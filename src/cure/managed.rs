@@ -14,7 +14,7 @@ pub fn manager(meta: &Meta) -> Option<String> {
             .or_else(|| annotation("argocd.argoproj.io/tracking-id").and_then(|id| id.split(':').next()))
             .unwrap_or("an application");
         return Some(format!(
-            "Argo CD keeps it as its application {app} has it and may revert a patch: change it in Git"
+            "Argo CD keeps it as its application {app} has it and can revert a patch: change it in Git"
         ));
     }
     for (tool, key) in

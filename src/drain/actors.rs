@@ -118,7 +118,7 @@ fn karpenter() -> Drainer {
         leaves: "pods that tolerate karpenter.sh/disrupted, static pods, pods that have ended",
         holds: leaves::karpenter_holds,
         wave: leaves::karpenter_group,
-        waves: "four groups, each after the one before is gone: ordinary pods, DaemonSet pods, critical pods, critical \
+        waves: "four groups, each after the one before has ended: ordinary pods, DaemonSet pods, critical pods, critical \
                 DaemonSet pods; pods with do-not-disrupt are waited for",
         retry: Retry::Every(10),
         deadline: None,
@@ -150,7 +150,9 @@ fn cluster_autoscaler() -> Drainer {
         retry: Retry::Every(10),
         deadline: Some(Deadline {
             after: 2 * MINUTE,
-            then: AtDeadline::FailsUnevicted("it takes its taint off the node, which stays, and tries again later"),
+            then: AtDeadline::FailsUnevicted(
+                "it removes its taint from the node, keeps the node, and tries again later",
+            ),
             setting: "--max-pod-eviction-time",
         }),
         force_setting: None,
@@ -243,7 +245,7 @@ fn openshift() -> Drainer {
             known: Known::Code,
         },
         retry: Retry::Rounds { every: 5, lasts: 90, pause: MINUTE, slow_after: 10 * MINUTE, slow_pause: 5 * MINUTE },
-        reports: Some((HOUR, "it reports that the drain failed (the pool is degraded), and goes on trying")),
+        reports: Some((HOUR, "it reports that the drain failed (the pool is degraded), and keeps trying")),
         force_setting: None,
         parallel: "maxUnavailable of the MachineConfigPool, 1 by default",
         ..with_all_flags()

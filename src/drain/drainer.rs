@@ -331,7 +331,7 @@ impl Drainer {
                 let text = "terminationGracePeriod of the NodeClaim, from its deletion; none where it has none";
                 (text.to_owned(), AtDeadline::DeletesBefore.words())
             }
-            (None, Some((after, what))) => (format!("none; after {} {what}", seconds(after)), "goes on".to_owned()),
+            (None, Some((after, what))) => (format!("none; after {} {what}", seconds(after)), "continues".to_owned()),
             (None, None) => ("none".to_owned(), "tries without end".to_owned()),
         };
         all.push(("deadline", deadline));

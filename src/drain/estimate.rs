@@ -37,10 +37,10 @@ impl Estimate {
                     format!("new pods become Ready as quickly as the old ones did, in at most {}", duration_words(most))
                 }
                 (None, Some(most)) => format!(
-                    "new pods take {STARTUP_GUESS} s to start (a guess), and at most {} more by their probes",
+                    "new pods need {STARTUP_GUESS} s to start (a guess), and at most {} more by their probes",
                     duration_words(most)
                 ),
-                (None, None) => format!("new pods take {STARTUP_GUESS} s to start (a guess)"),
+                (None, None) => format!("new pods need {STARTUP_GUESS} s to start (a guess)"),
             });
         }
         if run.steps > 1 || run.attempts.iter().any(|a| a.step.is_some() && a.refused_first) {
@@ -102,7 +102,7 @@ mod tests {
         let done = r#""phase": "Succeeded""#;
         let keeps = r#", "finalizers": ["x.io/keep"]"#;
         let grace = |s: i64| format!("every pod uses its whole grace period, at most {s} s");
-        let guess = "new pods take 10 s to start (a guess); kubectl tries again every 5 s";
+        let guess = "new pods need 10 s to start (a guess); kubectl tries again every 5 s";
         let seen =
             "new pods become Ready as quickly as the old ones did, in at most 12 s; kubectl tries again every 5 s";
         for (title, pods, rule, flag, steps, seconds, basis) in [

@@ -114,9 +114,9 @@ impl Flag {
 /// What becomes of a node once it is drained, before the next ones are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum After {
-    /// It comes back: a reboot, an upgrade in place.
+    /// The node comes back: a reboot, an upgrade in place.
     #[default]
     Back,
-    /// It is taken away: a pool that is replaced.
+    /// The node is removed: a pool that is replaced.
     Gone,
 }

@@ -61,7 +61,7 @@ mod tests {
             ("eks.amazonaws.com/nodegroup", Some("PodEvictionFailure")),
             ("cloud.google.com/gke-nodepool", Some("after 1 h it removes the pods that are left")),
             ("kubernetes.azure.com/agentpool", Some("after 30 min it gives up")),
-            ("node.openshift.io/os_id", Some("goes on trying")),
+            ("node.openshift.io/os_id", Some("keeps trying")),
             ("kubernetes.io/os", None),
         ] {
             let snapshot = cluster().add(node("n1").label(label, "x")).snapshot();

@@ -244,7 +244,7 @@ codes! {
     },
     Terminating = "terminating" Info {
         means "The pod is being deleted already, or is to be deleted; or the budget is being deleted, and limits evictions \
-               until it is gone."
+               until it is removed."
         such_as "Somebody deleted it ten seconds ago; its grace period is 30 s."
         cure "Wait for its grace period to end."
     },

@@ -102,7 +102,7 @@ pub const WORDS: &[Word] = &[
         "drain-plan",
         "verdict",
         "kept",
-        "the autoscaler does not take this node away",
+        "the autoscaler does not remove this node",
         "kubectl pdb drain-plan NODE --by ACTOR says which pod or setting keeps it.",
     ),
     word("drain-plan", "verdict", "drains", "every eviction is granted at the first try", "Drain it."),

@@ -76,7 +76,7 @@ fn by_container(pod: &Pod, resource: &str) -> Option<String> {
     let together: Quantity = pod.spec.containers.iter().chain(sidecars()).map(of).sum();
     let first = pod.spec.init_containers.iter().filter(|c| !c.sidecar).max_by_key(|c| of(c));
     if let Some(init) = first.filter(|c| of(c) > together) {
-        return Some(format!("its init container {} asks {} alone", init.name, of(init)));
+        return Some(format!("its init container {} requests {} alone", init.name, of(init)));
     }
     if pod.spec.resources.as_ref().is_some_and(|r| r.requests.get(resource).is_some()) {
         return Some("set for the pod as a whole".to_owned());
@@ -156,7 +156,7 @@ mod tests {
             (
                 "an init container",
                 json!({"containers": [asks("c", "1")], "initContainers": [asks("i", "2")]}),
-                Some("its init container i asks 2 alone"),
+                Some("its init container i requests 2 alone"),
             ),
             (
                 "overhead",

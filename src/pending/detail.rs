@@ -34,7 +34,7 @@ fn insufficient(resource: &str, pod: &Arc<Pod>, node: &NodeInfo, state: &State) 
         .find(|s| s.what != Shortage::Pods && name(s.what, catalogue) == *resource);
     let Some(s) = found else { return String::new() };
     let shown = |n: i64| shown(s.what, n, catalogue);
-    format!("asks {}, {} of {} free", shown(s.asked), shown(s.free().max(0)), shown(s.capacity))
+    format!("requests {}, {} of {} free", shown(s.asked), shown(s.free().max(0)), shown(s.capacity))
 }
 
 fn spread(pod: &Arc<Pod>, node: &NodeInfo, state: &State) -> String {

@@ -418,7 +418,7 @@ fn quota(w: &Queued, cq: &Object<KueueClusterQueue>) -> Vec<String> {
         } else {
             String::new()
         };
-        words.push(format!("it asks {wanted} {resource}, and {each}{never}"));
+        words.push(format!("it requests {wanted} {resource}, and {each}{never}"));
     }
     words
 }
@@ -483,7 +483,7 @@ mod tests {
                     local(),
                     cluster_queue("8", "6"),
                 ],
-                "waits for 60 min in queue gpu for quota: insufficient unused quota for cpu in flavor f, 4 more needed; it asks 6 cpu, and flavor f has 6 of 8 reserved",
+                "waits for 60 min in queue gpu for quota: insufficient unused quota for cpu in flavor f, 4 more needed; it requests 6 cpu, and flavor f has 6 of 8 reserved",
             ),
             (
                 "can never be admitted",

@@ -64,7 +64,7 @@ pub fn waiting(f: &Facts<'_>) -> Vec<Finding> {
         finding.remedies.push(
             Remedy::advice(text)
                 .command(f.kubectl.line(p.meta.ns(), &args))
-                .risk("a container that still runs goes on, and may use the same data as its successor"),
+                .risk("a container that still runs keeps running, and can use the same data as its successor"),
         );
     }
     vec![finding]
@@ -80,7 +80,7 @@ pub fn stale(f: &Facts<'_>) -> Option<Finding> {
     let refusal = f.diagnosis.refusal(node.id)?;
     if !refusal.resolvable {
         let why: Vec<String> = refusal.reasons.iter().map(|r| r.text().into_owned()).collect();
-        let message = format!("node {name} is held for it and cannot take it any more: {}", why.join(", "));
+        let message = format!("node {name} is held for it and has no room for it any more: {}", why.join(", "));
         return Some(Finding::new(Code::NominationStale, message).about([Ref::node(name)]));
     }
     if !leaving(f, node).is_empty() {

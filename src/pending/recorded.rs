@@ -82,7 +82,7 @@ pub fn scheduler(pod: &Pod, cx: &Context<'_>) -> Option<Finding> {
     let near: Vec<String> = near.take(3).collect();
     let near = if near.is_empty() { String::new() } else { format!(" (there is {})", some(near)) };
     let message =
-        format!("it asks for scheduler {name}, and nothing of that name has looked at it or at any other pod{near}");
+        format!("the pod names scheduler {name}, and nothing of that name has looked at it or at any other pod{near}");
     let text = format!("start scheduler {name}, or correct schedulerName (kube-scheduler is {DEFAULT_SCHEDULER})");
     Some(Finding::new(Code::NoScheduler, message).remedy(Remedy::advice(text)))
 }

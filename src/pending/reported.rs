@@ -238,7 +238,7 @@ fn resources_that_no_node_offers() {
             vec![node("n"), asks("hugepages-2Mi", "1Gi")],
             "p",
             Code::Insufficient,
-            &["it asks 1Gi hugepages-2Mi", "no node offers hugepages-2Mi"],
+            &["it requests 1Gi hugepages-2Mi", "no node offers hugepages-2Mi"],
             &["reserve huge pages of that size"],
         ),
         (

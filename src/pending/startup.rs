@@ -120,7 +120,7 @@ fn rejection(pod: &Pod, cx: &Context<'_>) -> Finding {
         let delete = cx.kubectl.line(pod.meta.ns(), &["delete", "pod", &pod.meta.name]);
         finding.remedies.push(Remedy::advice(again).command(delete));
     } else if finding.remedies.is_empty() {
-        return finding.without_remedy("the pod that replaces it is scheduled anew: ask about that one");
+        return finding.without_remedy("look at the pod that replaces it, which is scheduled anew");
     }
     finding
 }

@@ -184,7 +184,7 @@ pub fn make_anew(claim: &PersistentVolumeClaim) -> Remedy {
 /// The claim is being deleted.
 pub fn wait_and_make_anew(claim: &PersistentVolumeClaim) -> Remedy {
     let text = format!("make claim {} anew once it is deleted: a deletion cannot be taken back", claim.meta.path());
-    Remedy::advice(text).risk("with reclaim policy Delete the volume and its data go with the claim")
+    Remedy::advice(text).risk("with reclaim policy Delete the volume and its data are deleted with the claim")
 }
 
 /// The claim that a pod names is not there.

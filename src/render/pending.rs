@@ -5,7 +5,7 @@ use super::digest::{self, Depth};
 use super::findings::{paragraph, remedies};
 use super::style::{Tone, paint, safe};
 use super::table::{Cell, Table, wrap};
-use crate::finding::Code;
+use crate::finding::{Code, Finding, Severity};
 use crate::lists::count;
 use crate::pending::facts::some;
 use crate::pending::item::Placement;
@@ -202,7 +202,9 @@ fn story(item: &Item, says: &PendingItem, state: &State, screen: &Screen) -> Str
     } else if let Some(next) = says.state.as_ref().and_then(|s| s.next.as_ref()) {
         out.push_str(&format!("  next: {}\n", safe(next)));
     }
-    let fixes = remedies(says.findings.iter(), "to let the pod run", screen);
+    let evicts = item.scheduling.as_ref().is_some_and(|s| s.preemption.chosen.is_some());
+    let aim = if evicts { "to spare the pods that it evicts" } else { "to let the pod run" };
+    let fixes = remedies(says.findings.iter(), aim, screen);
     if !fixes.is_empty() {
         out.push_str(&format!("\n{fixes}"));
     }
@@ -227,6 +229,11 @@ fn story(item: &Item, says: &PendingItem, state: &State, screen: &Screen) -> Str
 /// Whether the first line leaves the cause to the line below it.
 fn needs_cause(item: &Item) -> bool {
     item.placement.is_none() && item.scheduling.as_ref().is_some_and(|s| s.fits.is_empty())
+}
+
+/// Whether a pod with room on some node is kept from running by this.
+fn is_beyond_room(finding: &Finding) -> bool {
+    matches!((finding.code, finding.severity), (Code::KubeletReject, _) | (Code::SchedulerError, Severity::Error))
 }
 
 /// The whole answer in one sentence.
@@ -271,7 +278,8 @@ fn first_line(item: &Item, says: &PendingItem, state: &State) -> String {
             (None, _) => format!("{path}: {cause}."),
         },
         (_, Stage::Gated, _) | (_, _, None) => format!("{pending}: {cause}."),
-        (_, _, Some(s)) if !s.fits.is_empty() && says.leading().is_some_and(|f| f.code == Code::KubeletReject) => {
+        // It has room, and that is not what is missing.
+        (_, _, Some(s)) if !s.fits.is_empty() && says.leading().is_some_and(is_beyond_room) => {
             format!("{pending}: {cause}.")
         }
         (_, _, Some(s)) if !s.fits.is_empty() => {
@@ -282,7 +290,10 @@ fn first_line(item: &Item, says: &PendingItem, state: &State) -> String {
         (_, _, Some(s)) => match (&s.preemption.chosen, s.preemption.outcome) {
             (Some(c), _) => {
                 let victims = some(c.victims.iter().map(|v| v.pod.meta.path()));
-                format!("{pending}: the scheduler will evict {victims} from {} to make room.", name(c.node))
+                format!(
+                    "{pending}: the scheduler will evict {victims} from {} to make room; nothing to do.",
+                    name(c.node)
+                )
             }
             (None, PreemptionOutcome::NotEligible) => {
                 format!("{pending}: no node can run it, and the scheduler does not evict other pods for it now.")
@@ -366,7 +377,14 @@ fn why_not(refusals: &[Status], pod: &Arc<Pod>, id: NodeId, state: &State, amoun
             r => short(r),
         }
     });
-    each.collect::<Vec<_>>().join("; ")
+    let mut said: Vec<String> = Vec::new();
+    // Several plugins can refuse for one reason.
+    for reason in each {
+        if !said.contains(&reason) {
+            said.push(reason);
+        }
+    }
+    said.join("; ")
 }
 
 /// A reason in few words.

@@ -362,7 +362,7 @@ fn headline(n: &NodeReport, width: usize) -> String {
     let said: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}")).collect();
     let all = match n.pods.len() {
         0 => "no pods, nothing to do".to_owned(),
-        total => format!("{}: {}", count(total, "pod"), said.join(", ")),
+        total => format!("{}: {}{}", count(total, "pod"), said.join(", "), without_a_node(n)),
     };
     let (name, verdict) = (safe(&n.name), n.verdict.as_str());
     let cause = n.leading().map(|f| format!("  {}\n", wrap(&safe(&f.message), width, 2))).unwrap_or_default();
@@ -371,13 +371,27 @@ fn headline(n: &NodeReport, width: usize) -> String {
     format!("{name}  {}{all}\n{cause}", paint(&verdict.to_uppercase(), Tone::of_verdict(verdict)))
 }
 
+/// How many pods the drain leaves Pending: a green verdict alone would hide them.
+fn without_a_node(n: &NodeReport) -> String {
+    let pending = count_pods(n, |p| {
+        matches!(p.outcome, Outcome::Gone | Outcome::Waits)
+            && matches!(p.replacement, Some(ReplacementReport::Unschedulable(_)))
+    });
+    match pending {
+        0 => String::new(),
+        n => format!("; {} cannot be scheduled afterwards", count(n, "replacement")),
+    }
+}
+
 fn time(n: &NodeReport, actor: Option<&ActorReport>) -> String {
     let takes = n.duration();
     match ends(n, actor) {
-        None => takes.map_or_else(|| "Nothing is evicted.".to_owned(), |takes| format!("Takes {takes}.")),
+        None => takes.map_or_else(|| "Nothing is evicted.".to_owned(), |takes| format!("The drain ends in {takes}.")),
         Some(ends) => match takes {
-            None => ends,
-            Some(takes) => format!("{ends} The other pods are gone in {takes}."),
+            Some(takes) if n.pods.iter().any(|p| matches!(p.outcome, Outcome::Gone | Outcome::Waits)) => {
+                format!("{ends} The other pods end in {takes}.")
+            }
+            _ => ends,
         },
     }
 }
@@ -427,7 +441,7 @@ fn destroys(n: &NodeReport, flag: &str, code: Code, (actor, width): (Option<&Act
     let names = some(hit.iter().map(|s| &**s), NAMED);
     let text = match code {
         Code::EmptyDir if actor.is_some() => format!("risk: the emptyDir data of {names} is lost"),
-        _ if actor.is_some() => format!("risk: {names} are gone for good: no controller makes a new pod"),
+        _ if actor.is_some() => format!("risk: {names} are lost for good: no controller makes a new pod"),
         Code::EmptyDir => format!("risk: {flag} destroys the emptyDir data of {names}"),
         _ => format!("risk: {flag} deletes {names} for good: no controller makes a new pod"),
     };

@@ -313,14 +313,15 @@ impl PendingItem {
     fn nodes_of(&self, code: Code) -> usize {
         let Some(plugins) = plugins(code) else { return usize::MAX };
         let Some(says) = &self.scheduler else { return usize::MAX };
-        let closed = |g: &&ReasonGroup| g.reasons.iter().any(|r| CLOSED.contains(&r.plugin));
-        let all_closed = says.groups.iter().all(|g| closed(&g));
-        let near = says.groups.iter().filter(|g| all_closed || !closed(g));
+        let open = |g: &&ReasonGroup, closed: &[&str]| !g.reasons.iter().any(|r| closed.contains(&r.plugin));
+        let levels = [&["TaintToleration", "NodeUnschedulable", "NodeAffinity"][..], CLOSED, &[]];
+        let nearest = levels.into_iter().find(|closed| says.groups.iter().any(|g| open(&g, closed))).unwrap_or(&[]);
+        let near = says.groups.iter().filter(|g| open(g, nearest));
         near.filter(|g| g.reasons.iter().any(|r| plugins.contains(&r.plugin))).map(|g| g.count).sum()
     }
 }
 
-/// Plugins whose refusal says that the node is not meant for the pod.
+/// Plugins by whose refusal a node is not meant for pods like this one, whatever the pod selects.
 const CLOSED: &[&str] = &["TaintToleration", "NodeUnschedulable"];
 
 /// The plugins whose reasons a code tells; `None` for one that is not of nodes.

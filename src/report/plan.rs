@@ -299,7 +299,7 @@ impl NodeReport {
         let (estimate, words) = (&self.estimate, duration_words(self.estimate.seconds));
         match (estimate.steps, estimate.seconds, estimate.basis.as_str()) {
             (0, ..) => None,
-            (1, 0, _) => Some("no time".to_owned()),
+            (1, 0, _) => Some("less than 1 s".to_owned()),
             // Nothing but grace periods are waited for: an upper bound.
             (1, _, basis) if !self.pods.iter().any(|p| p.outcome == Outcome::Waits) => {
                 Some(format!("at most {words} ({basis})"))

@@ -71,7 +71,8 @@ fn what_the_answer_is_about_has_to_be_readable() {
     let api = cluster().always("/apis/policy/v1/poddisruptionbudgets", forbidden).start();
     let got = against(&api, &["status", "-A"]);
     assert_eq!((got.status, got.out.as_str()), (1, ""));
-    let want = "error: forbidden: dev may not list poddisruptionbudgets.policy in the whole cluster\nhint: ask for a ClusterRole";
+    let want =
+        "error: forbidden: dev may not list poddisruptionbudgets.policy in the whole cluster\nhint: get a ClusterRole";
     assert!(got.err.starts_with(want), "{}", got.err);
 }
 

@@ -38,3 +38,4 @@ mod schema;
 mod snapshot;
 mod upgrade;
 mod verdicts;
+mod widths;

@@ -79,12 +79,12 @@ impl fmt::Display for Unsatisfiable {
         let (selector, key) = (&self.selector, &self.key);
         match (self.rule, self.of_others) {
             (Rule::Spread { .. }, _) => {
-                write!(f, "its topologySpreadConstraint over {key} leaves no domain ({selector})")
+                write!(f, "its topologySpreadConstraint over {key} admits no domain ({selector})")
             }
-            (Rule::Affinity, _) => write!(f, "its podAffinity to {selector} leaves no {key}"),
-            (Rule::AntiAffinity, false) => write!(f, "its podAntiAffinity to {selector} leaves no {key}"),
+            (Rule::Affinity, _) => write!(f, "its podAffinity to {selector} admits no {key}"),
+            (Rule::AntiAffinity, false) => write!(f, "its podAntiAffinity to {selector} admits no {key}"),
             (Rule::AntiAffinity, true) => {
-                write!(f, "the podAntiAffinity of running pods to {selector} leaves no {key}")
+                write!(f, "the podAntiAffinity of running pods to {selector} admits no {key}")
             }
         }
     }
@@ -113,7 +113,7 @@ impl fmt::Display for Refusal {
             Self::Nodes => f.write_str("it has as many nodes as its limit allows"),
             Self::Limits(over) => {
                 let each = over.iter().map(|o| format!("{} of {} {}", o.left, o.limit, o.resource));
-                write!(f, "its limits leave {}, too little for any instance type that suffices", some(each, 3))
+                write!(f, "its limits have {} to spare, too little for any instance type that suffices", some(each, 3))
             }
             Self::Taint(taint) => write!(f, "the pod does not tolerate its taint {taint}"),
             Self::Labels(m) => m.fmt(f),

@@ -54,7 +54,7 @@ fn more_pods(b: &BudgetContext<'_>) -> Option<Remedy> {
 /// Taking the budget away for a maintenance, and putting it back.
 fn for_once(b: &BudgetContext<'_>) -> Option<Remedy> {
     let text = format!(
-        "for one maintenance: ask the owner of the pods, delete budget {}, and create the budget again afterwards",
+        "for one maintenance: consult the owner of the pods, delete budget {}, and create the budget again afterwards",
         b.budget.meta.path()
     );
     Cure::from(Change::DeleteBudget(b.budget.clone())).text(text).tried(b.snapshot, |changed| allows(b, changed))

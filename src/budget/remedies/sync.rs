@@ -10,7 +10,7 @@ use crate::snapshot::meta::OwnerRef;
 
 /// What to do about a sync that fails.
 pub(super) fn failed(b: &BudgetContext<'_>) -> Vec<Remedy> {
-    let wait = leaving(b).map(|_| Remedy::advice("wait until the pods that are named are gone"));
+    let wait = leaving(b).map(|_| Remedy::advice("wait until the pods that are named are removed"));
     wait.into_iter().chain(faulty(b).next().and_then(|_| job_needs_none(b))).chain(integer_rule(b)).collect()
 }
 

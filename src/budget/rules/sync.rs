@@ -70,8 +70,8 @@ fn made_by(b: &BudgetContext<'_>, pod: &Pod, owner: &OwnerRef) -> String {
 fn end(b: &BudgetContext<'_>) -> String {
     let Some((pods, seconds)) = leaving(b) else { return String::new() };
     let whose = match &pods[..] {
-        [pod] => format!("pod {} is gone", pod.meta.name),
-        pods => format!("{} pods are gone", pods.len()),
+        [pod] => format!("pod {} is removed", pod.meta.name),
+        pods => format!("{} pods are removed", pods.len()),
     };
     let why = if pods.iter().all(|p| p.is_terminating()) { "terminating" } else { "ended, and then removed" };
     format!(". This ends by itself once {whose} ({why}; at most {})", duration_words(seconds))
@@ -113,7 +113,7 @@ mod tests {
             (
                 "it terminates, and its Job has ended",
                 over(max.clone()).add(job(done.clone())).add(of_job().deleted("2026-01-01T12:50:00Z", 3600)),
-                Some((Verdict::Broken, ends("pod j-0 is gone (terminating; at most 50 min)"))),
+                Some((Verdict::Broken, ends("pod j-0 is removed (terminating; at most 50 min)"))),
             ),
             (
                 "it terminates, and its Job makes another one",
@@ -126,14 +126,14 @@ mod tests {
                 Some((
                     Verdict::Broken,
                     "no eviction is allowed: the controller cannot count pod w-0 of ReplicaSet w (found no controllers \
-                     for pod \"w-0\"). This ends by itself once pod w-0 is gone (terminating; at most 50 min)"
+                     for pod \"w-0\"). This ends by itself once pod w-0 is removed (terminating; at most 50 min)"
                         .into(),
                 )),
             ),
             (
                 "its Job has ended, and is removed after a while",
                 over(max.clone()).add(job(done.clone())).add(of_job().ended("Succeeded")),
-                Some((Verdict::Broken, ends("pod j-0 is gone (ended, and then removed; at most 8 min)"))),
+                Some((Verdict::Broken, ends("pod j-0 is removed (ended, and then removed; at most 8 min)"))),
             ),
             (
                 "another one stays",

@@ -11,7 +11,7 @@ pub(super) fn find(b: &BudgetContext<'_>) -> Option<Cause> {
     let meta = &b.budget.meta;
     let since = age(meta.deletion_timestamp?, b.snapshot.now);
     let held = match &meta.finalizers[..] {
-        [] => "it is gone".to_owned(),
+        [] => "it is removed".to_owned(),
         finalizers => format!("the finalizer {} is removed", finalizers.join(", ")),
     };
     let message = format!("the budget is being deleted (for {since}) and limits evictions as before until {held}");

@@ -161,7 +161,7 @@ fn for_sync(context: &DrainContext<'_>, held: &Held<'_>, id: BudgetId) -> Vec<Cu
     if !ended.is_empty() && ended.len() <= ENDED {
         let names: Vec<String> = ended.iter().map(|p| p.meta.path()).collect();
         let text = format!("delete the pods that have ended and that the budget cannot count: {}", names.join(", "));
-        let risk = "their logs are gone with them";
+        let risk = "their logs are lost with them";
         all.push(Cure::of(ended.into_iter().map(|p| Change::DeletePod(p.clone()))).text(text).risk(risk));
     }
     let live = context.budgets.pods(id).filter(|p| p.is_active()).count();

@@ -173,13 +173,13 @@ impl Run<'_> {
         let (changed, text) = match note.code {
             Code::Timeout => {
                 let without = DrainOptions { timeout: Duration::ZERO, ..options.clone() };
-                (without, "drain without --timeout: the drain then waits as long as it takes")
+                (without, "drain without --timeout: the drain then waits without limit")
             }
             Code::StuckTerminating if options.skip_wait_for_delete == 0 => {
                 let skips = DrainOptions { skip_wait_for_delete: 1, ..options.clone() };
                 (
                     skips,
-                    "drain with --skip-wait-for-delete-timeout=1: kubectl goes on past pods whose deletion is overdue",
+                    "drain with --skip-wait-for-delete-timeout=1: kubectl stops waiting for pods whose deletion is overdue",
                 )
             }
             _ => return None,

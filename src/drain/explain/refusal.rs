@@ -55,11 +55,13 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
             let meta = &p.pod.meta;
             let (verb, value) = if by == DO_NOT_DISRUPT { ("annotate", "true") } else { ("label", "wait-completed") };
             let line = |change: String| kubectl.line(meta.ns(), &[verb, "pod", &meta.name, &change]);
-            let remedy = Remedy::advice(format!("ask whoever set {by} whether the pod can be evicted, and delete it"));
+            let remedy =
+                Remedy::advice(format!("find out from whoever set {by} whether the pod can be evicted, and delete it"));
             vec![note.remedy(remedy.command(line(format!("{by}-"))).undo(line(format!("{by}={value}"))))]
         }
         Refusal::Behind => {
-            let text = format!("{} evicts it only once the pods of the group before it are gone", context.drainer.name);
+            let text =
+                format!("{} evicts it only once the pods of the group before it have ended", context.drainer.name);
             vec![Note::new(code, text)]
         }
         Refusal::WithoutFlag(flag) => {
@@ -84,7 +86,9 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
         Refusal::Overlap => {
             let paths = context.budgets.paths(&p.budgets);
             let all: Vec<&str> = paths.iter().map(|p| &**p).collect();
-            vec![Note::new(code, format!("budgets {} all cover it: evicting it is an error (500)", all.join(" and ")))]
+            let cover = if all.len() == 2 { "both cover" } else { "all cover" };
+            let text = format!("budgets {} {cover} the pod: evicting it is an error (500)", all.join(" and "));
+            vec![Note::new(code, text)]
         }
         Refusal::Stale(id) => with_budget(context, id, |path| {
             let text = format!(

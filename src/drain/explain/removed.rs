@@ -116,7 +116,7 @@ fn not_created(context: &DrainContext<'_>, pod: &Pod, why: &NotCreated) -> Note 
     let named = quotas.iter().find(|q| why.words().contains(&*q.meta.name));
     match named {
         Some(q) => {
-            let text = format!("raise spec.hard of ResourceQuota {}, or state what the pods ask for", q.meta.path());
+            let text = format!("raise spec.hard of ResourceQuota {}, or set the requests of the pods", q.meta.path());
             note.about([Ref::of(Kind::ResourceQuota, &q.meta)]).remedy(Remedy::advice(text))
         }
         None => note,

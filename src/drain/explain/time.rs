@@ -38,7 +38,7 @@ pub fn notes(context: &DrainContext<'_>, p: &NodePod, a: &Attempt, run: &NodeRun
     let (text, blocks) = match (a.step, a.end) {
         (Some(_), End::Outlasts) => {
             let hook = p.pod.spec.longest_pre_stop().unwrap_or_default();
-            (format!("{gives_up}, and its preStop hook alone takes {}", duration_words(hook)), true)
+            (format!("{gives_up}, and its preStop hook alone needs {}", duration_words(hook)), true)
         }
         (Some(_), End::MayOutlast) if p.pod.is_terminating() => {
             let left = p.pod.grace_left(context.snapshot.now).unwrap_or_default();
@@ -90,7 +90,7 @@ fn forced(context: &DrainContext<'_>, p: &NodePod, a: &Attempt, run: &NodeRun) -
     let text = match context.deadline_of(node).map(|d| d.then) {
         Some(AtDeadline::TakesNode(_)) => format!("{name} removes it {when}, {past}: the node is taken away with it"),
         Some(AtDeadline::DeletesBefore) if after > 0 => {
-            format!("{name} deletes it {when}, {past}: its grace period of {grace} s before the node must be gone")
+            format!("{name} deletes it {when}, {past}: its grace period of {grace} s before the node must end")
         }
         Some(AtDeadline::DeletesBefore) => {
             format!(

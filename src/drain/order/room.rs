@@ -80,7 +80,7 @@ mod tests {
             ("half by half", 3, cpu2, &set, "", &[open], &[1, 2]),
             // Five ask for 10 of 4; then two for 4 of 4 + 3 * 2, and three for 6 of 4 + 2 * 2.
             ("five", 5, cpu2, &set, "", &[open], &[2, 3]),
-            // Four ask for 12 of 0, two for 6 of 2 * 1, and one alone is a round whatever it asks for.
+            // Four ask for 12 of 0, two for 6 of 2 * 1, and one alone is a round whatever it requests for.
             ("one by one", 4, cpu3, &set, "", &[], &[1, 1, 1, 1]),
             ("memory that is there", 2, gi3, &set, "", &[open], &[2]),
             ("memory that is not there", 2, gi6, &set, "", &[open], &[1, 1]),

@@ -47,7 +47,7 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
                 Some(Note::new(Code::EmptyDir, text).severity(if flag { Severity::Info } else { Severity::Warning }))
             }
             Code::Unmanaged => {
-                let text = "it has no controller: nothing makes a new one once it is gone";
+                let text = "it has no controller: nothing makes a new pod once it is deleted";
                 let keep = format!("kubectl get pod {} -n {} -o yaml", pod.meta.name, pod.meta.ns());
                 let advice = "keep its manifest, so that it can be made again (--force deletes it for good)";
                 Some(Note::new(Code::Unmanaged, text).remedy(Remedy::advice(advice).command(keep)))
@@ -89,7 +89,7 @@ fn orphaned(rule: &RuleContext<'_>) -> Note {
     } else {
         "nothing makes a new one, and a budget that counts by owners fails to sync"
     };
-    let note = Note::new(Code::Orphaned, format!("its controller {name} is gone: {effect}"));
+    let note = Note::new(Code::Orphaned, format!("its controller {name} no longer exists: {effect}"));
     note.about(owner.map(|o| Ref::owner(rule.pod.meta.ns(), o)))
 }
 
@@ -124,7 +124,15 @@ mod tests {
             ),
             ("other volumes", all, &set, claim, runs, Code::EmptyDir, &[]),
             ("scratch data of a pod that has ended", all, &set, scratch, done, Code::EmptyDir, &[]),
-            ("no controller", all, "", "", runs, Code::Unmanaged, &[plain("nothing makes a new one once it is gone")]),
+            (
+                "no controller",
+                all,
+                "",
+                "",
+                runs,
+                Code::Unmanaged,
+                &[plain("nothing makes a new pod once it is deleted")],
+            ),
             ("no controller, and it has ended", all, "", "", done, Code::Unmanaged, &[]),
             ("a controller", all, &set, "", runs, Code::Unmanaged, &[]),
             ("its controller is there", all, &set, "", runs, Code::Orphaned, &[]),
@@ -135,7 +143,7 @@ mod tests {
                 "",
                 runs,
                 Code::Orphaned,
-                &[plain("ReplicaSet lost is gone: nothing makes")],
+                &[plain("ReplicaSet lost no longer exists: nothing makes")],
             ),
             ("its controller is gone, it has ended", all, &lost, "", done, Code::Orphaned, &[]),
             ("controllers were not read", no_sets, &lost, "", runs, Code::Orphaned, &[]),
@@ -148,7 +156,7 @@ mod tests {
                 "",
                 runs,
                 Code::Orphaned,
-                &[plain("DaemonSet lost is gone: drain refuses it without --force")],
+                &[plain("DaemonSet lost no longer exists: drain refuses it without --force")],
             ),
             ("its DaemonSet is there", all, &daemon, "", runs, Code::DaemonSet, &[plain("drain ignores it")]),
             (

@@ -23,7 +23,7 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     }
     if let Some(why) = nobody_adds_gates(rule) {
         let text = format!(
-            "namespace {} asks for load-balancer readiness gates and the pod has none: {why}, so that a replacement has \
+            "namespace {} requests load-balancer readiness gates and the pod has none: {why}, so that a replacement has \
              none, either, and counts as Ready before it gets traffic",
             pod.meta.ns()
         );
@@ -36,7 +36,7 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
         return;
     }
     let text = format!(
-        "namespace {} asks for load-balancer readiness gates and the pod has none: new pods count as Ready before they \
+        "namespace {} requests load-balancer readiness gates and the pod has none: new pods count as Ready before they \
          get traffic, and old ones go meanwhile",
         pod.meta.ns()
     );
@@ -81,7 +81,7 @@ mod tests {
         let gate = |kind: &str| format!(r#""readinessGates": [{{"conditionType": "{kind}"}}]"#);
         let (lb, own) = (gate("target-health.elbv2.k8s.aws/k8s-web"), gate("x.io/warm"));
         let (web, db) = (r#"{"selector": {"app": "web"}}"#, r#"{"selector": {"app": "db"}}"#);
-        let absent = (Drainability::Drains, "namespace a asks for load-balancer readiness gates and the pod has none");
+        let absent = (Drainability::Drains, "namespace a requests load-balancer readiness gates and the pod has none");
         let done = r#""phase": "Succeeded""#;
         for (title, namespace, spec, status, service, want) in [
             ("asked by a label", &*on, "", "", Some(web), &[absent][..]),

@@ -41,7 +41,7 @@ impl<'a> Ending<'a> {
         let Self { container, hook, .. } = self;
         let Some((flag, wait)) = self.shutdown else {
             return format!(
-                "its preStop hook alone takes {hook} s of {given} s of grace: the containers are killed before they can end"
+                "its preStop hook alone needs {hook} s of {given} s of grace: the containers are killed before they can end"
             );
         };
         let parts = if *hook > 0 { format!("preStop {hook} s, then --{flag} {wait} s") } else { format!("--{flag}") };
@@ -75,7 +75,7 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
         notes.push(Note::new(Code::LongGrace, text));
     }
     if given < own {
-        let at_once = ": it is gone from the API at once, while its containers may still run";
+        let at_once = ": the pod is removed from the API at once, while its containers can still run";
         let more = if given == 0 { at_once } else { "" };
         let setting = match rule.context.drainer.grace {
             Grace::AtMost(_) => "--max-graceful-termination-sec",
@@ -188,8 +188,8 @@ mod tests {
         let http = r#", "lifecycle": {"preStop": {"httpGet": {"port": 80}}}"#;
         let sidecar = format!(r#", "restartPolicy": "Always" {}"#, sleep(26));
         let cut = |flag: i64| format!("--grace-period={flag} cuts its grace period of 30 s");
-        let (flag, none) = (cut(10), format!("{}: it is gone from the API at once", cut(0)));
-        let hook = (Drainability::Drains, "preStop hook alone takes 26 s of 30 s");
+        let (flag, none) = (cut(10), format!("{}: the pod is removed from the API at once", cut(0)));
+        let hook = (Drainability::Drains, "preStop hook alone needs 26 s of 30 s");
         let done = r#""phase": "Failed""#;
         for (title, grace, containers, status, flag, claim, want) in [
             ("as it should be", 30, ("", ""), "", -1, "", &[][..]),

@@ -9,7 +9,7 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     let Some(owner) = rule.context.controllers.of(rule.pod).filter(|c| c.makes == Makes::InOrder) else { return };
     let Some(set) = owner.workload.as_ref().filter(|_| !rule.pod.is_finished()) else { return };
     let text = format!(
-        "StatefulSet {} (OrderedReady) makes it again only when it is gone and all lower ordinals are Ready",
+        "StatefulSet {} (OrderedReady) makes the pod again only when the old pod has ended and all lower ordinals are Ready",
         set.meta.path()
     );
     notes.push(Note::new(Code::Ordered, text).about([Ref::workload(set)]));
@@ -24,8 +24,10 @@ mod tests {
 
     #[test]
     fn sets_in_order_are_told() {
-        let in_order =
-            &[(Drainability::Drains, "StatefulSet a/db (OrderedReady) makes it again only when it is gone")][..];
+        let in_order = &[(
+            Drainability::Drains,
+            "StatefulSet a/db (OrderedReady) makes the pod again only when the old pod has ended",
+        )][..];
         let done = r#""phase": "Failed""#;
         for (title, kind, spec, status, want) in [
             ("by default", "StatefulSet", Some("{}"), "", in_order),

@@ -13,9 +13,9 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     let stateful = matches!(top.detail, Detail::StatefulSet(_));
     let guarded = rule.has_budget();
     let effect = if guarded {
-        "a rollout may begin during the drain and take pods of the same budget"
+        "a rollout can begin during the drain and replace pods of the same budget"
     } else {
-        "a rollout may take its pods down during the drain, and no budget protects it"
+        "a rollout can replace its pods during the drain, and no budget protects it"
     };
     let text = format!(
         "{} {} restarts by itself when its configuration changes ({annotation}): {effect}",
@@ -54,16 +54,14 @@ mod tests {
     fn workloads_may_restart_by_themselves() {
         // The severity follows the rule that a StatefulSet without a budget gets a warning.
         let (auto, on) = ("reloader.stakater.com/auto", "true");
-        let named = &[(
-            Drainability::Drains,
-            "changes (configmap.reloader.stakater.com/reload=web,db): a rollout may take",
-        )][..];
+        let named =
+            &[(Drainability::Drains, "changes (configmap.reloader.stakater.com/reload=web,db): a rollout can replace")]
+                [..];
         let alone =
-            &[(Drainability::Drains, "changes (reloader.stakater.com/auto): a rollout may take its pods down")][..];
-        let shared = &[(
-            Drainability::Drains,
-            "(reloader.stakater.com/auto): a rollout may begin during the drain and take",
-        )][..];
+            &[(Drainability::Drains, "changes (reloader.stakater.com/auto): a rollout can replace its pods")][..];
+        let shared =
+            &[(Drainability::Drains, "(reloader.stakater.com/auto): a rollout can begin during the drain and replace")]
+                [..];
         let some = &[(Drainability::Drains, "restarts by itself when its configuration changes")][..];
         let (info, warning) = (Severity::Info, Severity::Warning);
         let (set, deployment) = ("StatefulSet", "Deployment");

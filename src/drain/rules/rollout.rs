@@ -9,7 +9,7 @@ pub(super) fn check(rule: &RuleContext<'_>, notes: &mut Vec<Note>) {
     let Some(top) = rule.top().filter(|_| rule.is_running() && rule.has_budget()) else { return };
     let Some(state) = progress(top) else { return };
     let text = format!(
-        "a rollout of {} {} is under way ({state}); it takes pods of the same budget down, and budgets do not limit it",
+        "a rollout of {} {} is under way ({state}); it replaces pods of the same budget, and budgets do not limit it",
         top.kind,
         top.meta.path()
     );
@@ -60,7 +60,7 @@ mod tests {
         let partition = r#""updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}"#;
         let (by_hand, paused) = (r#""updateStrategy": {"type": "OnDelete"}"#, r#""paused": true"#);
         let under_way =
-            |updated: u8| format!("is under way ({updated} of 3 pods are new); it takes pods of the same budget");
+            |updated: u8| format!("is under way ({updated} of 3 pods are new); it replaces pods of the same budget");
         let (none, one) = (under_way(0), under_way(1));
         let (none, one) = (&[(Drainability::Drains, &*none)][..], &[(Drainability::Drains, &*one)][..]);
         let (d1, d3) = (r#""replicas": 3, "updatedReplicas": 1"#, r#""replicas": 3, "updatedReplicas": 3"#);

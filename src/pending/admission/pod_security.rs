@@ -17,7 +17,7 @@ pub(super) fn finding(words: &str, ago: &str, workload: &Workload, cx: &Context<
         Some(level) => format!("namespace {ns} enforces the level {level} (label {LEVEL})"),
         None => format!("the level that namespace {ns} gets by the API server's configuration (no label {LEVEL})"),
     };
-    let message = format!("its pods are refused by PodSecurity{ago}; {from}: {words}");
+    let message = format!("its pods were refused by PodSecurity{ago}; {from}: {words}");
     let fields = fields(words);
     let whose = format!("{} {}", workload.kind, workload.meta.path());
     let text = match fields.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn finding(words: &str, ago: &str, workload: &Workload, cx: &Context<
     };
     let objects = [Ref::workload(workload), Ref::new("v1", "Namespace", "", ns)];
     Finding::new(Code::PodSecurity, message).about(objects).remedy(
-        Remedy::advice(format!("{text} (not verified; a level is met only when every field is)"))
+        Remedy::advice(format!("{text}; the level is met only when every field is set"))
             .risk("a container that needs the right which is taken away fails to start"),
     )
 }

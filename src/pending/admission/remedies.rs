@@ -69,7 +69,7 @@ pub fn of(finding: &Finding, workload: &Arc<Workload>, pod: Option<&Pod>, cx: &C
         .command(cx.kubectl.line(ns, &["describe", "limitrange"])),
         Code::InvalidPod => Remedy::advice(format!("correct the field that the message names in the template of {whose}")),
         Code::AdmissionPolicy => Remedy::advice(format!(
-            "change the template of {whose} so that the policy allows it, or ask whoever set the policy for an exception"
+            "change the template of {whose} so that the policy allows it, or have whoever set the policy make an exception"
         )),
         _ => return Vec::new(),
     };

@@ -15,7 +15,7 @@ pub(super) fn finding(words: &str, ago: &str, workload: &Arc<Workload>, cx: &Con
     let mut objects = vec![Ref::workload(workload)];
     let name = name_in(words);
     let served = name.map(|n| served(n, cx)).unwrap_or_default();
-    let mut message = format!("its pods are refused by an admission webhook{ago}: {words}{}", served.text);
+    let mut message = format!("its pods were refused by an admission webhook{ago}: {words}{}", served.text);
     objects.extend(served.objects);
     if let Some((text, leader)) = follower(words, workload, cx.snapshot) {
         message.push_str(&text);

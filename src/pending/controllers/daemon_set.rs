@@ -41,8 +41,7 @@ pub(super) fn sync(c: &Controller<'_>, status: &DaemonSetStatus) -> WorkloadStat
         let on = some(without.iter().map(|n| n.meta.name.clone()), 3);
         match by_node.get(&node.meta.name) {
             Some(old) => {
-                let message =
-                    format!("{} waits on {on} for its old pod to be gone, such as {}", c.name(), old.meta.name);
+                let message = format!("{} waits on {on} for its old pod to end, such as {}", c.name(), old.meta.name);
                 found.findings.push(c.finding(Code::Ordered, message).about([Ref::pod(old)]));
             }
             None => {

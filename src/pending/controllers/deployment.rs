@@ -85,7 +85,7 @@ fn lagging(
         let names = some(old.iter().map(|p| p.meta.name.clone()), 3);
         let ending = old.iter().filter(|p| !p.is_active()).count();
         let message = format!(
-            "{} replaces its pods only after every old pod is gone (strategy Recreate): it waits for {names} ({} being deleted)",
+            "{} replaces its pods only after every old pod has ended (strategy Recreate): it waits for {names} ({} being deleted)",
             c.name(),
             is_are(ending)
         );

@@ -190,7 +190,7 @@ fn twice(c: &Controller<'_>, spec: &JobSpec, pods: &[&Arc<Pod>]) -> Option<Findi
     });
     let message = format!(
         "two pods of one index are on nodes at once: {} (podReplacementPolicy TerminatingOrFailed makes the replacement before \
-         the old pod is gone; Failed would wait)",
+         the old pod has ended; Failed would wait)",
         some(words, 3)
     );
     let objects = double.iter().flat_map(|(_, pods)| pods.iter().map(|p| Ref::pod(p)));

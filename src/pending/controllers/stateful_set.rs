@@ -29,7 +29,7 @@ pub(super) fn sync(c: &Controller<'_>, spec: &StatefulSetSpec, status: &Stateful
         found.findings.push(waits(c, first, (p, leaving(c, p))));
     } else if let Some(claim) = leaving_claim(c, spec, first) {
         let message = format!(
-            "claim {} of {} is being deleted; {} is made once it is gone",
+            "claim {} of {} is being deleted; {} is made once that is done",
             claim.meta.name,
             c.name(),
             name(c, first)
@@ -86,7 +86,7 @@ fn leaving(c: &Controller<'_>, pod: &Pod) -> String {
 fn waits(c: &Controller<'_>, ordinal: i64, (pod, why): (&Arc<Pod>, String)) -> Finding {
     let next = name(c, ordinal);
     let message = if *pod.meta.name == *next {
-        format!("{} {why}; its replacement is made only once the old pod is gone", pod.meta.path())
+        format!("{} {why}; its replacement is made only once the old pod has ended", pod.meta.path())
     } else {
         format!(
             "{next} is made after {}, in order (podManagementPolicy OrderedReady): {} {why}",

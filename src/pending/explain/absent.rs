@@ -66,7 +66,7 @@ pub fn of(f: &Facts<'_>, resource: &str, what: Shortage) -> Option<Absent> {
     };
     let text = match (&published, others.is_empty()) {
         (Some(driver), _) => format!(
-            "ask for the device by a ResourceClaim of driver {driver}, or set extendedResourceName: {resource} in its \
+            "request the device by a ResourceClaim of driver {driver}, or set extendedResourceName: {resource} in its \
              DeviceClass (Kubernetes 1.36 and later)"
         ),
         (None, false) => {

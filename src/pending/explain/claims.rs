@@ -107,7 +107,7 @@ fn unbound(f: &Facts<'_>, claim: &Arc<PersistentVolumeClaim>) -> Vec<Finding> {
     if !prebound.is_empty() {
         let there = f.snapshot().persistent_volumes.named("", prebound).is_some();
         let state = if there { "is not bound to it yet" } else { "does not exist" };
-        return vec![unbound(format!("claim {name} asks for volume {prebound}, which {state}"))];
+        return vec![unbound(format!("claim {name} names volume {prebound}, which {state}"))];
     }
     let Some(class) = claims::class(claim, f.snapshot()) else {
         let message = match class_name {

@@ -40,12 +40,12 @@ fn cordoned(f: &Facts<'_>) -> Option<Finding> {
     }
     let roomy = f.nodes_only_refused_by(&[Plugin::NodeUnschedulable]);
     let room = match roomy.len() {
-        0 => "; none of them would take the pod if it were uncordoned".to_owned(),
-        n if n == nodes.len() => "; all would take the pod otherwise".to_owned(),
-        _ => format!("; {} would take the pod otherwise", some_nodes(roomy.iter().copied())),
+        0 => "; the pod would fit on none of them if they were uncordoned".to_owned(),
+        n if n == nodes.len() => "; the pod would fit on all of them otherwise".to_owned(),
+        _ => format!("; the pod would fit on {} otherwise", some_nodes(roomy.iter().copied())),
     };
     let room =
-        if nodes.len() == 1 && !roomy.is_empty() { "; it would take the pod otherwise".to_owned() } else { room };
+        if nodes.len() == 1 && !roomy.is_empty() { "; the pod would fit on it otherwise".to_owned() } else { room };
     let since = nodes.first().and_then(|n| n.node.taints.iter().find(|t| &*t.key == CORDON_TAINT)?.since);
     let since = since.map(|t| format!(" for {}", age(t, f.snapshot().now))).unwrap_or_default();
     let message = format!(
@@ -279,17 +279,23 @@ fn mismatches(pod: &Pod, nodes: &[&Arc<NodeInfo>]) -> String {
         let mut found: Vec<&str> = wrong.iter().filter_map(|n| n.node.meta.labels.get(key)).map(|v| &**v).collect();
         found.sort_unstable();
         found.dedup();
+        let whose = some_nodes(wrong.iter().copied().copied());
         let there = match found.is_empty() {
-            true => "they lack the label".to_owned(),
-            false => format!("they have {}", some(found)),
+            true => format!("{whose} {} the label", verb(wrong.len(), "lacks", "lack")),
+            false => format!("{whose} {} {}", verb(wrong.len(), "has", "have"), some(found)),
         };
-        parts.push(format!("it selects {key}={value}, and {there} ({})", some_nodes(wrong.into_iter().copied())));
+        parts.push(format!("the pod selects {key}={value}, and {there}"));
     }
     if let Some(affinity) = &pod.spec.node_affinity {
         let wrong: Vec<&&Arc<NodeInfo>> =
             nodes.iter().filter(|n| !affinity.matches(n.name(), &n.node.meta.labels)).collect();
         if !wrong.is_empty() {
-            parts.push(format!("it requires {} ({})", terms(affinity), some_nodes(wrong.into_iter().copied())));
+            parts.push(format!(
+                "the pod requires {}, which {} {} not match",
+                terms(affinity),
+                some_nodes(wrong.iter().copied().copied()),
+                verb(wrong.len(), "does", "do")
+            ));
         }
     }
     parts.join("; ")
@@ -363,7 +369,7 @@ fn relabel(f: &Facts<'_>) -> Option<Remedy> {
     }
     Remedy::advice(format!("label node {} {}: the pod then fits on {taken}", node.name(), pairs.join(" ")))
         .command(f.kubectl.line("", &args))
-        .risk("labels may say what a node is: other pods are drawn there too")
+        .risk("labels can tell what a node is for: other pods can then be scheduled there, too")
         .tried(|| true)
 }
 

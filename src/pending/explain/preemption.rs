@@ -36,7 +36,7 @@ fn policy_never(f: &Facts<'_>) -> Finding {
     let class_says = class.and_then(|c| f.snapshot().priority_classes.named("", c));
     let from = class_says.filter(|c| c.preemption_policy.as_deref() == Some("Never"));
     let from = from.map(|c| format!(", as its class {} says", c.meta.name)).unwrap_or_default();
-    let message = format!("its preemptionPolicy is Never{from}: it waits for room and takes none from others");
+    let message = format!("its preemptionPolicy is Never{from}: it waits for room and preempts nobody");
     Finding::new(Code::PolicyNever, message)
 }
 
@@ -108,7 +108,7 @@ fn not_enough(f: &Facts<'_>) -> Vec<Finding> {
         failed.into_iter().partition(|n| open.binary_search(&n.id).is_ok());
     if !across.is_empty() {
         let message = format!(
-            "on {} only pods on other nodes stand in the way, and preemption takes none of those",
+            "on {} only pods on other nodes stand in the way, and preemption evicts none of those",
             some_nodes(across.iter().copied())
         );
         let mut finding = Finding::new(Code::CrossNode, message).about(refs(&across));
@@ -247,7 +247,7 @@ fn violated(f: &Facts<'_>, victims: &[&Arc<PodInfo>], violations: usize) -> Find
     let names: Vec<String> =
         budgets.iter().map(|b| format!("{} (allows {})", b.meta.path(), b.status.disruptions_allowed)).collect();
     let message = format!(
-        "preemption would take {} although {} of them violate{} a budget: {}; it honours budgets only where it has a choice",
+        "preemption would evict {} although {} of them violate{} a budget: {}; it honours budgets only where it has a choice",
         paths(victims),
         violations,
         if violations == 1 { "s" } else { "" },
@@ -317,7 +317,7 @@ fn same_owner(f: &Facts<'_>, victims: &[&Arc<PodInfo>]) -> Option<Finding> {
     let siblings: Vec<&Arc<PodInfo>> = victims.iter().filter(own).copied().collect();
     (!siblings.is_empty()).then(|| {
         let message = format!(
-            "preemption would take {} of the pod's own {} {}: their priority is lower",
+            "preemption would evict {} of the pod's own {} {}: their priority is lower",
             paths(&siblings),
             owner.kind,
             owner.meta.path()
@@ -333,7 +333,7 @@ fn default_class(f: &Facts<'_>) -> Option<Finding> {
     let template = f.owner.and_then(|w| w.template.as_ref())?;
     template.spec.priority_class.is_none().then(|| {
         let message = format!(
-            "its priority {} comes from the default class {}, which its template does not name: nobody chose that it may preempt",
+            "its priority {} comes from the default class {}, which its template does not name: nobody chose that it can preempt",
             f.pod().priority(),
             default.meta.name
         );

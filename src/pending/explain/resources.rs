@@ -87,7 +87,7 @@ fn one(f: &Facts<'_>, what: Shortage, nodes: &[&Arc<NodeInfo>]) -> Option<Findin
             let asked = shown(f, what, nearest.short.asked);
             let have = if short.len() == 1 { "has" } else { "have" };
             format!(
-                "it asks {asked} {resource}{decided}, and {on} {have} too little: {}",
+                "it requests {asked} {resource}{decided}, and {on} {have} too little: {}",
                 nearest_words(f, nearest, what)
             )
         }
@@ -112,7 +112,10 @@ fn nearest_words(f: &Facts<'_>, near: &Near<'_>, what: Shortage) -> String {
     if s.capacity == 0 {
         format!("{node} has none")
     } else if s.never() {
-        format!("{node}, the nearest, has {capacity} in all, {} less than asked", shown(f, what, s.asked - s.capacity))
+        format!(
+            "{node}, the nearest, has {capacity} in all, {} less than requested",
+            shown(f, what, s.asked - s.capacity)
+        )
     } else {
         let gap = shown(f, what, s.asked - s.free());
         format!("on {node}, the nearest, {free} of {capacity} are free, {gap} short")
@@ -144,7 +147,10 @@ fn held_words(f: &Facts<'_>, holders: &[Arc<PodInfo>], what: Shortage, near: &Ne
         }
     };
     let names: Vec<String> = holders.iter().map(each).collect();
-    let more = if near.node.pods.len() > holders.len() { " …" } else { "" };
+    let more = match near.node.pods.len().saturating_sub(holders.len()) {
+        0 => String::new(),
+        n => format!(" and {}", count(n, "more pod")),
+    };
     format!("; taken there by {}{more}", names.join(", "))
 }
 
@@ -224,7 +230,7 @@ fn ask_less(f: &Facts<'_>, short: &[Near<'_>], near: &Near<'_>, what: Shortage, 
     let request = format!("--requests={resource}={to}");
     let args = ["-c", &*container.name, &*request];
     template::change(f, &text, &promise, ("resources", &args))
-        .risk("the container may be slowed or killed when it needs more; its pods are replaced")
+        .risk("the container can be slowed or killed when it needs more; its pods are replaced")
         .tried(|| true)
 }
 
@@ -336,7 +342,7 @@ fn larger_than_any(f: &Facts<'_>) -> Option<Finding> {
         n => format!("none of the {n} nodes that it can use"),
     };
     let message = format!(
-        "it asks {} {resource}{decided}; {nodes} {} hold it even when empty: {} {} {}{}",
+        "it requests {} {resource}{decided}; {nodes} {} hold it even when empty: {} {} {}{}",
         shown(f, what, short.asked),
         if admitted.len() == 1 { "could not" } else { "could" },
         node.name(),

@@ -26,14 +26,14 @@ pub fn advise(f: &Facts<'_>, findings: &mut [Finding]) {
     let patch =
         json!({"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}});
     let text = format!(
-        "set maxSurge 0 and maxUnavailable 1 on Deployment {} (or strategy Recreate), so that an old pod such as {} goes first",
+        "set maxSurge 0 and maxUnavailable 1 on Deployment {} (or strategy Recreate), so that an old pod such as {} is deleted first",
         owner.meta.path(),
         old.meta.name
     );
     let args = ["patch", "deployment", &owner.meta.name, "--type=merge", "-p", &patch.to_string()];
     let remedy = Remedy::advice(text)
         .command(f.kubectl.line(owner.meta.ns(), &args))
-        .risk("one pod fewer serves while the rollout goes on")
+        .risk("one pod fewer serves during the rollout")
         .tried(|| true);
     if let (Some(finding), Some(remedy)) = (findings.iter_mut().find(|x| HELD_BY_OLD.contains(&x.code)), remedy) {
         finding.remedies.insert(0, remedy);

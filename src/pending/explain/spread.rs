@@ -42,7 +42,7 @@ fn one(f: &Facts<'_>, at: usize, c: &Constraint, nodes: &[&Arc<NodeInfo>], tries
     let mut parts = Vec::new();
     if !full.is_empty() {
         parts.push(format!(
-            "{} would be too full: {} over {what} may differ by {}, and has {}{}",
+            "{} would be too full: {} over {what} can differ by at most {}, and has {}{}",
             count(full.len(), "node"),
             c_selector(spec),
             c.max_skew,
@@ -115,7 +115,7 @@ fn short(reason: &Reason) -> String {
     match reason {
         Reason::Unschedulable => "cordoned".to_owned(),
         Reason::Taint => "tainted".to_owned(),
-        Reason::NodeAffinity => "the pod may not go there".to_owned(),
+        Reason::NodeAffinity => "the pod's rules exclude it".to_owned(),
         other => other.text().into_owned(),
     }
 }
@@ -129,11 +129,11 @@ fn remedies(f: &Facts<'_>, at: usize, spec: &TopologySpread) -> Vec<Remedy> {
         candidates.push((text.to_owned(), |c| c.honor_taints = true, ""));
     }
     if !spec.honor_affinity {
-        let text = "set nodeAffinityPolicy: Honor, so that nodes the pod may not use are no domains";
+        let text = "set nodeAffinityPolicy: Honor, so that nodes its rules exclude are no domains";
         candidates.push((text.to_owned(), |c| c.honor_affinity = true, ""));
     }
     if spec.min_domains.is_some_and(|n| n > 1) {
-        candidates.push(("leave minDomains out".to_owned(), |c| c.min_domains = None, "fewer domains may be used"));
+        candidates.push(("remove minDomains".to_owned(), |c| c.min_domains = None, "fewer domains can be used"));
     }
     if spec.match_label_keys.is_empty() && f.pod().meta.labels.has("pod-template-hash") {
         let text = "set matchLabelKeys: [pod-template-hash], so that only pods of the same revision are counted";

@@ -101,7 +101,7 @@ pub fn finding(f: &Facts<'_>, taint: &Taint, nodes: &[&Arc<NodeInfo>]) -> Option
         }
     };
     let message = format!(
-        "{} is a start-up taint: {who} takes it off once it runs{}, and {state}",
+        "{} is a start-up taint: {who} removes it once it runs{}, and {state}",
         taint.key,
         if on_node { " on the node" } else { "" }
     );

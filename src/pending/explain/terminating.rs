@@ -35,7 +35,7 @@ pub fn room(f: &Facts<'_>) -> Option<String> {
     let last = pods.iter().filter_map(|p| p.meta.deletion_timestamp).max()?;
     let left = last.duration_since(now).as_secs().max(0);
     Some(format!(
-        "{} on {} {} being deleted, and the pod fits there once {} gone, in at most {}: no new node is needed for it",
+        "{} on {} {} being deleted, and the pod fits there once {} deleted, in at most {}: no new node is needed for it",
         some(pods.iter().map(|p| p.meta.path())),
         node.name(),
         if pods.len() == 1 { "is" } else { "are" },
@@ -71,7 +71,7 @@ mod tests {
             let snapshot = cluster().add(node("n1")).all(objects).snapshot();
             let answer = pending(&Request::default(), &snapshot, &State::new(&snapshot)).unwrap();
             let said: Vec<&str> = answer.items.iter().flat_map(|i| &i.findings).map(|f| &*f.message).collect();
-            let words = "the pod fits there once that pod is gone, in at most 10 min";
+            let words = "the pod fits there once that pod is deleted, in at most 10 min";
             assert_eq!(said.iter().any(|m| m.contains(words)), told, "{title}: {said:?}");
         }
     }

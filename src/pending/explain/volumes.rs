@@ -96,7 +96,7 @@ fn unlabelled(selector: &NodeSelector, nodes: &[&Arc<NodeInfo>], volume: &Persis
         return String::new();
     }
     let csi = volume.spec.as_ref().and_then(|s| s.persistent_volume_source.as_ref()?.csi.as_ref());
-    let driver = csi.map(|c| format!(": the driver {} may not be registered there", c.driver)).unwrap_or_default();
+    let driver = csi.map(|c| format!(": the driver {} is possibly not registered there", c.driver)).unwrap_or_default();
     let verb = if lacking.len() == 1 { "lacks" } else { "lack" };
     format!(" ({} {verb} that label{driver})", some_nodes(lacking.iter().copied()))
 }

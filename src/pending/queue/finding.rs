@@ -42,7 +42,7 @@ impl Queue {
     /// Says that an outcome is likely and not certain, where it is not.
     fn hedged(&self, mut finding: Finding) -> Finding {
         if !self.certain {
-            finding.message.push_str(" (likely: the scheduler chooses among nodes, and victims take time to end)");
+            finding.message.push_str(" (likely: the scheduler chooses among nodes, and victims need time to end)");
         }
         finding
     }

@@ -152,14 +152,14 @@ impl Shortfall {
             if sums.is_empty() { String::new() } else { format!("; together they request {}", sums.join(", ")) };
         let (get, all) = if self.pods == 1 { ("gets", "it") } else { ("get", "all of them") };
         let more = match &self.more {
-            None => "; no node like those that are there would take any".to_owned(),
+            None => "; they would fit on no node like those that are there".to_owned(),
             Some(m) => {
                 let nodes = count(m.nodes, "more node");
                 let taken = match m.left.len() {
                     0 => all.to_owned(),
                     n => format!("{} of them, not {}", self.pods.min(TRIED).saturating_sub(n), some(&m.left)),
                 };
-                format!("; {nodes} like {} would take {taken} (not verified)", m.like)
+                format!("; {nodes} like {} would have room for {taken} (not verified)", m.like)
             }
         };
         let message = format!("{} in the scheduler's queue {get} no node{together}{more}", count(self.pods, "pod"));
@@ -191,21 +191,21 @@ mod tests {
                 "two on each new node",
                 vec![full(), asks("p", "2"), asks("q", "2"), asks("r", "2")],
                 Some(
-                    "3 pods in the scheduler's queue get no node; together they request 6 cpu; 2 more nodes like n1 would take all of them (not verified)",
+                    "3 pods in the scheduler's queue get no node; together they request 6 cpu; 2 more nodes like n1 would have room for all of them (not verified)",
                 ),
             ),
             (
                 "one is larger than any",
                 vec![full(), asks("p", "2"), asks("q", "5")],
                 Some(
-                    "2 pods in the scheduler's queue get no node; together they request 7 cpu; 1 more node like n1 would take 1 of them, not a/q (not verified)",
+                    "2 pods in the scheduler's queue get no node; together they request 7 cpu; 1 more node like n1 would have room for 1 of them, not a/q (not verified)",
                 ),
             ),
             (
                 "no node helps",
                 vec![asks("p", "5")],
                 Some(
-                    "1 pod in the scheduler's queue gets no node; together they request 5 cpu; no node like those that are there would take any",
+                    "1 pod in the scheduler's queue gets no node; together they request 5 cpu; they would fit on no node like those that are there",
                 ),
             ),
             (
@@ -215,13 +215,13 @@ mod tests {
                     asks("p", "1").label("app", "x").spec(json!({"affinity": apart()})),
                     asks("q", "1").label("app", "x").spec(json!({"affinity": apart()})),
                 ],
-                Some("2 more nodes like n1 would take all of them"),
+                Some("2 more nodes like n1 would have room for all of them"),
             ),
             (
                 "a DaemonSet's pod is on every new node",
                 [set(), vec![asks("p", "2").created("2026-01-01T09:00:00Z"), asks("q", "2"), asks("r", "2")]].concat(),
                 Some(
-                    "2 pods in the scheduler's queue get no node; together they request 4 cpu; 2 more nodes like n1 would take all of them",
+                    "2 pods in the scheduler's queue get no node; together they request 4 cpu; 2 more nodes like n1 would have room for all of them",
                 ),
             ),
         ];

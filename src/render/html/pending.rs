@@ -38,7 +38,7 @@ fn article(item: &PendingItem) -> Markup {
                 @if let Some(owner) = &item.owner { "Of " (owner) ". " }
                 "Priority " (item.priority) "."
                 @if let Some(age) = item.age_seconds { " Made " (crate::snapshot::age::duration_words(age)) " ago." }
-                @if !item.asks.is_empty() { " It asks: " (item.asks.join("; ")) "." }
+                @if !item.asks.is_empty() { " Requests: " (item.asks.join("; ")) "." }
             }
             @if let Some(placement) = &item.placement {
                 p {

@@ -139,7 +139,7 @@ fn article(at: usize, n: &NodeReport, is_typed: bool) -> Markup {
             p {
                 (count(n.pods.len(), "pod")) @if !n.pods.is_empty() { ": " (fates.join(", ")) }
                 "."
-                @if let Some(takes) = n.duration() { " What is evicted is gone in " (takes) "." }
+                @if let Some(takes) = n.duration() { " What is evicted ends in " (takes) "." }
             }
             @if is_typed { pre { (n.command) } }
             (parts::findings(findings))

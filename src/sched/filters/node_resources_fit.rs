@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn room_is_judged_as_upstream() {
-        // After TestEnoughRequests: the node has 4 cpu, 8Gi, 10 pods; one pod of it asks 3 cpu and 6Gi.
+        // After TestEnoughRequests: the node has 4 cpu, 8Gi, 10 pods; one pod of it requests 3 cpu and 6Gi.
         let n = || node("n", json!({"status": {"allocatable": {"example.com/a": "2"}}}));
         let other = || {
             let requests = json!({"cpu": "3", "memory": "6Gi", "example.com/a": "1"});

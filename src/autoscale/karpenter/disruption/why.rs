@@ -7,7 +7,7 @@ pub enum Why {
     Empty,
     /// Its pods fit elsewhere, or on a cheaper node.
     Underutilized,
-    /// It is no longer what its NodePool asks for.
+    /// It is no longer what its NodePool specifies.
     Drifted,
     /// Its NodeClaim is older than its `expireAfter`.
     Expired,
@@ -29,7 +29,7 @@ impl Why {
         match self {
             Self::Empty => "the node is empty: no pod would have to move",
             Self::Underutilized => "the pods of the node fit on other nodes, or on a cheaper new node",
-            Self::Drifted => "the node has drifted from what its NodePool asks for",
+            Self::Drifted => "the node has drifted from what its NodePool specifies",
             Self::Expired => "the NodeClaim of the node is older than its expireAfter",
         }
     }

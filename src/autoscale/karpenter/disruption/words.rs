@@ -33,7 +33,7 @@ impl Keeps {
                 format!("NodePool {pool} has consolidationPolicy: WhenEmpty, and the node has {} to move ({})", count(pods.len(), "pod"), some(pods, 3))
             }
             Self::ConsolidateAfter(pool, until) => format!(
-                "consolidateAfter of NodePool {pool} ends at {until} ({} from now), if no pod comes or goes until then",
+                "consolidateAfter of NodePool {pool} ends at {until} ({} from now), if no pod is added or removed until then",
                 left(until)
             ),
             Self::PoolBudget(pool, why, allowed) => {

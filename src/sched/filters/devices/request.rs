@@ -69,7 +69,7 @@ impl Request {
 }
 
 impl Claim {
-    /// What a claim asks for, its expressions known to the inventory. The error is upstream's words, or says what of it
+    /// What a claim requests, its expressions known to the inventory. The error is upstream's words, or says what of it
     /// is not evaluated.
     ///
     /// # Errors
