@@ -51,8 +51,9 @@ const SECOND: Seeds = Seeds {
     stuck: 14..27,
 };
 
-/// Seeds in which the product is known to be wrong. They are to become none.
-const WRONG: [(&str, &[u64]); 2] = [("blocked", &[6]), ("pending", &[22])];
+/// Seeds in which the product is known to be wrong, which are to become none; and one of `drain` in which chance decides which
+/// new pod gets the room that is left.
+const WRONG: [(&str, &[u64]); 3] = [("drain", &[8]), ("blocked", &[6]), ("pending", &[22])];
 
 /// How many worlds there are at the same time.
 const LANES: usize = 6;
