@@ -11,7 +11,6 @@ use crate::budget::{Basis, Judgement, Selection, Verdict, judge, judge_by, numbe
 use crate::finding::ignore::{self, Ignores};
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::snapshot::budget::Budget;
-use crate::snapshot::pod::Pod;
 use crate::snapshot::selector::Operator;
 use crate::snapshot::{Snapshot, api_version};
 use serde_json::Value;
@@ -255,8 +254,7 @@ fn unknown(mut judged: Judgement, code: Code, words: impl Fn(&Budget, &Finding) 
 
 /// Whether a budget counts pods of a DaemonSet, of which each node has one.
 fn counts_nodes(snapshot: &Snapshot, selection: &Selection, at: usize) -> bool {
-    let is_of_daemon_set = |p: &Arc<Pod>| p.meta.controller.as_ref().is_some_and(|owner| &*owner.kind == "DaemonSet");
-    selection.pods(snapshot, at).any(is_of_daemon_set)
+    selection.pods(snapshot, at).any(|p| p.is_of("DaemonSet"))
 }
 
 fn nodes_are_not_known(budget: &Budget) -> String {

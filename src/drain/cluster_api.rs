@@ -26,7 +26,7 @@ fn of_node(context: &DrainContext<'_>, node: &str) -> Finding {
         return Finding::new(Code::NotJudged, text).about([Ref::node(node)]).severity(Severity::Warning);
     };
     let path = machine.meta.path();
-    let refs = [Ref::new("cluster.x-k8s.io/v1beta2", "Machine", machine.meta.ns(), &machine.meta.name)];
+    let refs = [machines::reference(machine)];
     if machine.meta.annotations.has(EXCLUDE_DRAIN) {
         let text = format!(
             "Machine {path} has the annotation {EXCLUDE_DRAIN}: Cluster API deletes it without a drain, past every budget"

@@ -8,12 +8,13 @@ use super::machines::{self, EXCLUDE_DRAIN};
 use super::options::{DrainOptions, Flag};
 use super::tracker::Budgets;
 use super::view::View;
-use super::volumes::SingleAttach;
+use super::volumes::{Claim, SingleAttach};
 use crate::admission::Admission;
 use crate::autoscale::NewNodes;
 use crate::autoscale::karpenter::claims::NodeClaims;
 use crate::budget::Selection;
 use crate::sched::State;
+use crate::sched::filters::claims::claims_of;
 use crate::sched::place::{Placed, Placer, SAMPLED};
 use crate::snapshot::pod::{Pod, Truth};
 use crate::snapshot::{Snapshot, Str};
@@ -49,7 +50,7 @@ pub struct DrainContext<'a> {
     /// The NodeClaims of Karpenter's nodes, once somebody asks.
     node_claims: OnceCell<NodeClaims>,
     /// Volumes that one node at a time has attached, once a new pod starts.
-    single_attach: OnceCell<SingleAttach>,
+    single_attach: Rc<OnceCell<SingleAttach>>,
     /// The controllers (by uid) below each topmost one (by its address), once somebody asks.
     families: OnceCell<HashMap<usize, Vec<Str>>>,
 }
@@ -102,13 +103,14 @@ impl<'a> DrainContext<'a> {
             scheduler: Rc::new(RefCell::new(Placer::new(state))),
             new_nodes: OnceCell::new(),
             node_claims: OnceCell::new(),
-            single_attach: OnceCell::new(),
+            single_attach: Rc::default(),
             families: OnceCell::new(),
         }
     }
 
     /// The same drain, with other flags, in a cluster in which budgets, workloads or pods have changed. `state` has come
-    /// of this drain's view of the cluster, and so what is learnt of where pods fit is shared.
+    /// of this drain's view of the cluster, and so what is learnt of where pods fit is shared; and who uses which volumes,
+    /// where the pods are the same.
     pub fn changed<'b>(
         &self,
         snapshot: &'b Snapshot,
@@ -119,7 +121,12 @@ impl<'a> DrainContext<'a> {
     where
         'a: 'b,
     {
-        DrainContext { scheduler: self.scheduler.clone(), ..DrainContext::new(snapshot, selection, state, options) }
+        let mut changed = DrainContext::new(snapshot, selection, state, options);
+        changed.scheduler = self.scheduler.clone();
+        if snapshot.pods.is_same(&self.snapshot.pods) {
+            changed.single_attach = self.single_attach.clone();
+        }
+        changed
     }
 
     /// Who could add nodes for pods that no node takes.
@@ -127,9 +134,14 @@ impl<'a> DrainContext<'a> {
         self.new_nodes.get_or_init(|| NewNodes::new(self.state))
     }
 
-    /// Volumes that one node at a time has attached.
-    pub fn single_attach(&self) -> &SingleAttach {
-        self.single_attach.get_or_init(|| SingleAttach::new(self.snapshot))
+    /// The claims that a pod names of volumes that one node at a time has attached, each with the pods of the snapshot that
+    /// name it, too.
+    pub fn single_attach(&self, pod: &Pod) -> Vec<(&Claim, &[Arc<Pod>])> {
+        // Most pods have no claim: for them alone nobody's volumes are looked at.
+        if claims_of(pod).next().is_none() {
+            return Vec::new();
+        }
+        self.single_attach.get_or_init(|| SingleAttach::new(self.snapshot)).of(pod)
     }
 
     /// The NodeClaims of Karpenter's nodes.

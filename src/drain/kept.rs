@@ -9,6 +9,8 @@ use super::outcome::Verdict;
 use super::plan::NodePlan;
 use crate::autoscale::cluster_autoscaler::{self, Groups, ScaleDown};
 use crate::autoscale::karpenter::disruption::{self, Disruption};
+use crate::autoscale::karpenter::labels::NODE_POOL;
+use crate::autoscale::karpenter::taints::DISRUPTED;
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::snapshot::Kind;
 use crate::snapshot::node::Node;
@@ -82,9 +84,11 @@ impl<'a> Chooser<'a> {
 
 /// Without any NodePool Karpenter ends only what it has made: a node with a NodeClaim, or its marks.
 fn without_pool(context: &DrainContext<'_>, name: &str) -> Choice {
-    let marked = context.snapshot.nodes.named("", name).is_some_and(|n| {
-        n.meta.labels.has("karpenter.sh/nodepool") || n.taints.iter().any(|t| &*t.key == "karpenter.sh/disrupted")
-    });
+    let marked = context
+        .snapshot
+        .nodes
+        .named("", name)
+        .is_some_and(|n| n.meta.labels.has(NODE_POOL) || n.taints.iter().any(|t| &*t.key == DISRUPTED));
     if marked || context.node_claims().of(name).is_some() {
         return Choice::Goes;
     }

@@ -3,6 +3,7 @@
 //! `sigs.k8s.io/cluster-api` v1.14.
 
 use crate::duration;
+use crate::finding::Ref;
 use crate::snapshot::intern::{Interner, Map};
 use crate::snapshot::object::Object;
 use crate::snapshot::pod::Pod;
@@ -113,6 +114,11 @@ impl Rule {
             pods: rule.spec.pods.iter().map(|p| (read(&p.selector), read(&p.namespace_selector))).collect(),
         })
     }
+}
+
+/// What a finding about a Machine points to.
+pub fn reference(machine: &Object<wire::Machine>) -> Ref {
+    Ref::new("cluster.x-k8s.io/v1beta2", "Machine", machine.meta.ns(), &machine.meta.name)
 }
 
 /// How long a drain lasts at most, in seconds; `None` without end. Mirrors `nodeDrainTimeoutExceeded`.

@@ -1,15 +1,15 @@
 //! What a drain will meet, by `kubectl drain` or by another drainer: simulated on the snapshot to its end.
 //!
 //! ```text
-//! commands::drain_plan ─► Request ─► plan
+//! commands::drain_plan ─► Request ─► plan (upgrade_plans: what a Plan sets; surge: the cluster with more nodes)
 //!                                     │
-//!     Drainer (a profile of actors) ─► DrainContext: budgets, controllers, admission, the scheduler's view
+//!     Drainer (a profile of actors) ─► DrainContext: budgets, controllers, admission, volumes, the scheduler's view
 //!                                     │
 //!     filters, rules ─► NodePod ─► Simulation (clock, pods, controllers, scheduler, disruption controller)
 //!                                     │
 //!                                  explain ─► NodePlan ◄─ cures: changes, each tried by all of this again
-//!                                                │
-//!                                  order: rounds ┴─► Plan ─► report, render
+//!                                                │     ◄─ progress, machines: drains under way, what their objects say
+//!                       order: rounds, timeline ─┴─► Plan ─► report, render
 //! ```
 
 pub mod actor;

@@ -7,11 +7,13 @@ use super::options::DrainOptions;
 use super::outcome::{PodPlan, Verdict};
 use super::plan::NodePlan;
 use super::upgrade_plans;
+use crate::autoscale::cluster_autoscaler::TO_BE_DELETED;
+use crate::autoscale::karpenter::taints::DISRUPTED;
 use crate::finding::{Code, Finding, Ref};
-use crate::snapshot::Str;
 use crate::snapshot::age::duration_words;
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::Truth;
+use crate::snapshot::{Snapshot, Str};
 use jiff::Timestamp;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -30,11 +32,6 @@ pub struct InProgress {
     pub about: Option<Ref>,
 }
 
-/// The taint of a node that the Cluster Autoscaler is removing; its value is the time in seconds. Mirrors
-/// `ToBeDeletedTaint` of `cluster-autoscaler/utils/taints/taints.go`.
-const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
-/// Karpenter's. Mirrors `DisruptedTaintKey` of `pkg/apis/v1/taints.go` of sigs.k8s.io/karpenter.
-const DISRUPTED: &str = "karpenter.sh/disrupted";
 /// Mirrors `DesiredDrainerAnnotationKey` and `LastAppliedDrainerAnnotationKey` of `pkg/daemon/constants/constants.go` of
 /// openshift/machine-config-operator: the daemon asks with `drain-CONFIG` or `uncordon-CONFIG`, and the controller answers by
 /// the same word once that is done.
@@ -46,7 +43,7 @@ const KURED_LOCK: &str = "weave.works/kured-node-lock";
 const KURED_REBOOT: &str = "weave.works/kured-reboot-in-progress";
 
 /// The drain of a node that is under way, by what the cluster shows; `None` where nothing does. A cordon alone shows nothing.
-pub fn of(context: &DrainContext<'_>, node: &Node) -> Option<InProgress> {
+fn of(context: &DrainContext<'_>, locks: &KuredLocks, node: &Node) -> Option<InProgress> {
     let name = &node.meta.name;
     let taint = |key: &str| node.taints.iter().find(|t| &*t.key == key);
     let annotation = |key: &str| node.meta.annotations.get(key);
@@ -67,13 +64,14 @@ pub fn of(context: &DrainContext<'_>, node: &Node) -> Option<InProgress> {
         return found(Actor::Karpenter, &format!("taint {DISRUPTED}"), None, None);
     }
     if let Some(taint) = taint(TO_BE_DELETED) {
+        // Its value is the time in seconds. Mirrors `ToBeDeletedTaint` of `cluster-autoscaler/utils/taints/taints.go`.
         let since = taint.value.parse().ok().and_then(|s| Timestamp::from_second(s).ok());
         return found(Actor::ClusterAutoscaler, &format!("taint {TO_BE_DELETED}"), since, None);
     }
     if let Some(machine) = context.view.machines().of(name)
         && machine.meta.is_terminating()
     {
-        let about = Ref::new("cluster.x-k8s.io/v1beta2", "Machine", machine.meta.ns(), &machine.meta.name);
+        let about = machines::reference(machine);
         let mark = format!("Machine {} is being deleted", machine.meta.path());
         return found(Actor::ClusterApi, &mark, machines::drain_began(machine), Some(about));
     }
@@ -82,8 +80,9 @@ pub fn of(context: &DrainContext<'_>, node: &Node) -> Option<InProgress> {
     {
         return found(Actor::Openshift, &format!("annotation {DESIRED_DRAIN}: {desired}"), None, None);
     }
-    if let Some((since, set)) = kured(context, name) {
-        return found(Actor::Kured, &format!("annotation {KURED_LOCK} of DaemonSet {}", set.path()), since, Some(set));
+    if let Some((since, set)) = locks.get(&**name) {
+        let mark = format!("annotation {KURED_LOCK} of DaemonSet {}", set.path());
+        return found(Actor::Kured, &mark, *since, Some(set.clone()));
     }
     if let Some(since) = annotation(KURED_REBOOT) {
         return found(Actor::Kured, &format!("annotation {KURED_REBOOT}"), since.parse().ok(), None);
@@ -107,14 +106,21 @@ struct Lock {
     locks: Vec<Lock>,
 }
 
-/// Since when kured holds its lock for a node, and the DaemonSet that it is written on.
-fn kured(context: &DrainContext<'_>, node: &Str) -> Option<(Option<Timestamp>, Ref)> {
-    let sets = context.snapshot.workloads.iter().filter(|w| &*w.kind == "DaemonSet");
-    sets.filter_map(|set| Some((set, set.meta.annotations.get(KURED_LOCK)?))).find_map(|(set, text)| {
-        let lock: Lock = serde_json::from_str(text).ok()?;
-        let held = std::iter::once(&lock).chain(&lock.locks).find(|l| *l.node_id == **node)?;
-        Some((held.created.as_ref().and_then(|t| t.parse().ok()), Ref::workload(set)))
-    })
+/// By node: since when kured holds its lock for it, and the DaemonSet that it is written on.
+type KuredLocks = HashMap<String, (Option<Timestamp>, Ref)>;
+
+fn kured_locks(snapshot: &Snapshot) -> KuredLocks {
+    let mut locks = KuredLocks::new();
+    for set in snapshot.workloads.iter().filter(|w| &*w.kind == "DaemonSet") {
+        let text = set.meta.annotations.get(KURED_LOCK);
+        let Some(mut lock) = text.and_then(|text| serde_json::from_str::<Lock>(text).ok()) else { continue };
+        let several = std::mem::take(&mut lock.locks);
+        for held in std::iter::once(lock).chain(several) {
+            let since = held.created.and_then(|t| t.parse().ok());
+            locks.entry(held.node_id).or_insert_with(|| (since, Ref::workload(set)));
+        }
+    }
+    locks
 }
 
 /// Adds to the findings of nodes that are being drained already by whom, and whether that will end; `judge` plans nodes, each
@@ -124,7 +130,8 @@ pub fn tell(
     nodes: &mut [NodePlan],
     judge: impl Fn(Vec<Arc<Node>>, &DrainOptions) -> Vec<NodePlan>,
 ) {
-    let under_way: Vec<Option<InProgress>> = nodes.iter().map(|n| of(context, &n.node)).collect();
+    let locks = kured_locks(context.snapshot);
+    let under_way: Vec<Option<InProgress>> = nodes.iter().map(|n| of(context, &locks, &n.node)).collect();
     let of_actor = |actor: Actor| {
         let drained = nodes.iter().zip(&under_way).filter(|(_, u)| u.as_ref().is_some_and(|u| u.actor == actor));
         drained.map(|(n, _)| n.node.clone()).collect::<Vec<_>>()
@@ -276,7 +283,7 @@ mod tests {
         ] {
             let snapshot = world.snapshot();
             let got = crate::drain::testing::with_context(&snapshot, &DrainOptions::default(), |context| {
-                of(context, &snapshot.nodes[0])
+                of(context, &kured_locks(&snapshot), &snapshot.nodes[0])
                     .map(|p| (p.actor, p.since.map(|t| snapshot.now.duration_since(t).as_secs())))
             });
             assert_eq!(got, want, "{title}");

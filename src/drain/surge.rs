@@ -1,17 +1,15 @@
 //! Nodes that an upgrade adds before it drains any: copies of those that are drained, as new nodes of their pools are.
 
+use crate::autoscale::cluster_autoscaler::TO_BE_DELETED;
 use crate::snapshot::meta::Meta;
-use crate::snapshot::node::{Node, Taint};
+use crate::snapshot::node::{HOSTNAME, Node, Taint};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{Snapshot, Str};
 use std::sync::Arc;
 
 /// The taints of a node that is on its way in or out: a new node of the same pool does not have them.
 const PASSING: &[&str] =
-    &["node.kubernetes.io/", "karpenter.sh/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"];
-
-/// The label that every node has for itself.
-const HOSTNAME: &str = "kubernetes.io/hostname";
+    &["node.kubernetes.io/", "karpenter.sh/", TO_BE_DELETED, "DeletionCandidateOfClusterAutoscaler"];
 
 /// A cluster with so many nodes more, each like one of `like` in turn, with the pods that its DaemonSets would have there.
 pub fn with_more(snapshot: &Snapshot, like: &[Arc<Node>], more: usize) -> Snapshot {
@@ -71,8 +69,7 @@ fn fresh(meta: &Meta, name: &Str, snapshot: &Snapshot) -> Meta {
 }
 
 fn is_daemon(pod: &Pod) -> bool {
-    let of_set = pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet");
-    of_set && !pod.is_finished() && !pod.is_terminating()
+    pod.is_of("DaemonSet") && !pod.is_finished() && !pod.is_terminating()
 }
 
 #[cfg(test)]

@@ -8,19 +8,25 @@ use super::outcome::Verdict;
 use super::simulation::drain::{Attempt, NodeRun};
 use super::simulation::scheduler::NODE_STARTUP;
 use crate::snapshot::Str;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
 
-/// The drains of several nodes over time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Drains of several nodes over time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "TimelineReport")]
 pub struct Timeline {
     /// So many drains are under way at the same time.
     pub parallel: usize,
-    /// So many nodes were added before.
+    /// So many nodes, like those that are drained, were added before.
     pub surge: usize,
     /// Each drain, by when it begins.
+    #[serde(rename = "nodes")]
     pub turns: Vec<NodeTurn>,
-    /// Seconds until all is over; `None` where it does not come to that.
+    /// Seconds until all nodes are drained; `null` where it does not come to that.
     pub seconds: Option<i64>,
-    /// The drains that follow each other the longest: the last of them is the last of all that end.
+    /// The drains that follow each other the longest, and so decide how long the whole takes.
     pub longest_chain: Vec<Str>,
     /// The nodes that stop it: their drains never end, or are given up by an actor that then goes on with no other node.
     pub stopped_by: Vec<Str>,
@@ -29,23 +35,26 @@ pub struct Timeline {
 }
 
 /// The drain of a node among others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "TurnReport")]
 pub struct NodeTurn {
     /// The node.
+    #[serde(rename = "name")]
     pub node: Str,
     /// How its drain ends.
     pub verdict: Verdict,
-    /// Which of the drains that are under way at the same time it is, from 1.
+    /// Which of the drains under way at the same time it is, from 1.
     pub lane: usize,
     /// Seconds from the beginning of the first drain to that of this one.
     pub begins: i64,
-    /// The same to its end; `None` where it never ends.
+    /// The same to its end; `null` where it never ends.
     pub ends: Option<i64>,
-    /// The node whose drain has to end first.
+    /// The node whose drain has to end first; `null` for those that begin at once.
     pub after: Option<Str>,
     /// `namespace/name` of the budgets that refuse an eviction at first.
     pub waits_for: Vec<Str>,
-    /// Whether it begins at all: not where an earlier drain stops the upgrade, unless somebody sees to it that it goes on.
+    /// Whether it begins: `false` where earlier drains stop the upgrade, and it is judged as if somebody saw to them.
     pub reached: bool,
 }
 
@@ -61,19 +70,18 @@ impl Timeline {
         let mut turns: Vec<NodeTurn> =
             verdicts.iter().zip(runs).map(|(verdict, run)| turn(context, *verdict, run)).collect();
         turns.sort_by_key(|t| (t.begins, t.lane));
-        let stops_all = |run: &NodeRun| run.gave_up && stops_at_failure(context, run);
-        let stopped_by: Vec<Str> = {
-            let stops = |t: &&NodeTurn| t.ends.is_none() || runs.iter().any(|run| run.node == t.node && stops_all(run));
-            turns.iter().filter(stops).map(|t| t.node.clone()).collect()
-        };
+        let failed = runs.iter().filter(|run| run.gave_up && stops_at_failure(context, run));
+        let failed: HashSet<&Str> = failed.map(|run| &run.node).collect();
+        let stops = |t: &&NodeTurn| t.ends.is_none() || failed.contains(&t.node);
+        let stopped_by: Vec<Str> = turns.iter().filter(stops).map(|t| t.node.clone()).collect();
         // A drain that never ends keeps its place; one that fails ends the upgrade.
-        let end = turns.iter().filter(|t| stopped_by.contains(&t.node)).filter_map(|t| t.ends).min();
-        let mut held: Vec<Str> = turns.iter().filter(|t| t.ends.is_none()).map(|t| t.node.clone()).collect();
+        let end = turns.iter().filter(stops).filter_map(|t| t.ends).min();
+        let mut held: HashSet<Str> = turns.iter().filter(|t| t.ends.is_none()).map(|t| t.node.clone()).collect();
         for t in &mut turns {
             let behind = t.after.as_ref().is_some_and(|after| held.contains(after));
             t.reached = !behind && end.is_none_or(|end| t.begins < end);
             if behind {
-                held.push(t.node.clone());
+                held.insert(t.node.clone());
             }
         }
         let back = if after == After::Back { NODE_STARTUP } else { 0 };
@@ -93,9 +101,10 @@ impl Timeline {
 
 /// The drains that had to end before one began, and that one.
 fn chain(turns: &[NodeTurn], last: &NodeTurn) -> Vec<Str> {
+    let by_node: HashMap<&Str, &NodeTurn> = turns.iter().map(|t| (&t.node, t)).collect();
     let mut names = vec![last.node.clone()];
     let mut at = last;
-    while let Some(before) = at.after.as_ref().and_then(|node| turns.iter().find(|t| t.node == *node)) {
+    while let Some(before) = at.after.as_ref().and_then(|node| by_node.get(node)) {
         names.push(before.node.clone());
         at = before;
         if names.len() > turns.len() {

@@ -6,7 +6,7 @@ use super::actor::Actor;
 use super::options::{DrainOptions, Flag, Held};
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::snapshot::intern::Interner;
-use crate::snapshot::node::Node;
+use crate::snapshot::node::{HOSTNAME, Node};
 use crate::snapshot::object::Object;
 use crate::snapshot::requirement::{Operator, Requirement};
 use crate::snapshot::selector::LabelSelector;
@@ -16,14 +16,12 @@ use std::sync::Arc;
 
 /// The label of the controller's own pods, which a drain leaves alone.
 const CONTROLLER: &str = "upgrade.cattle.io/controller";
-/// Only nodes with this label are upgraded.
-const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// The Plans that select a node, by name; those that drain first.
 pub fn of_node<'s>(snapshot: &'s Snapshot, node: &Node) -> Vec<&'s Arc<Object<UpgradePlan>>> {
     let mut i = Interner::default();
     let mut selects = |plan: &&Arc<Object<UpgradePlan>>| {
-        // An absent selector is an empty one here, and selects every node.
+        // Only nodes that have this label are upgraded. An absent selector is an empty one here, and selects every node.
         let wire = plan.spec.node_selector.clone().unwrap_or_default();
         node.meta.labels.has(HOSTNAME) && LabelSelector::read(Some(&wire), &mut i).matches(&node.meta.labels)
     };
@@ -35,11 +33,9 @@ pub fn of_node<'s>(snapshot: &'s Snapshot, node: &Node) -> Vec<&'s Arc<Object<Up
 /// The options of a drain by the system-upgrade-controller, with what the Plan of its nodes says; what was given stands.
 /// Any other drain is left as it is.
 pub fn with_plan(snapshot: &Snapshot, options: &DrainOptions, nodes: &[Arc<Node>]) -> DrainOptions {
-    let plan = || {
-        let plan = nodes.iter().find_map(|node| of_node(snapshot, node).into_iter().next())?;
-        Some((plan, plan.spec.drain.as_ref()?))
-    };
-    let (Actor::SystemUpgradeController, Some((plan, drain))) = (options.actor(), plan()) else {
+    let of = |node: &Arc<Node>| of_node(snapshot, node).into_iter().next();
+    let plan = (options.actor() == Actor::SystemUpgradeController).then(|| nodes.iter().find_map(of)).flatten();
+    let Some((plan, drain)) = plan.and_then(|plan| Some((plan, plan.spec.drain.as_ref()?))) else {
         return options.clone();
     };
     let mut with = options.clone();
@@ -68,11 +64,7 @@ pub fn with_plan(snapshot: &Snapshot, options: &DrainOptions, nodes: &[Arc<Node>
     if options.parallel.is_none() && nodes.len() > 1 {
         with.parallel = plan.spec.concurrency.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
     }
-    with.held = Some(Held {
-        by: Ref::new("upgrade.cattle.io/v1", "Plan", plan.meta.ns(), &plan.meta.name),
-        passes,
-        deadline: plan.spec.job_active_deadline_secs,
-    });
+    with.held = Some(Held { by: reference(plan), passes, deadline: plan.spec.job_active_deadline_secs });
     with
 }
 
@@ -94,9 +86,6 @@ pub fn finding(snapshot: &Snapshot, options: &DrainOptions, node: &Node) -> Opti
     }
     let plans = of_node(snapshot, node);
     let name = &node.meta.name;
-    let path = |plan: &Object<UpgradePlan>| plan.meta.path();
-    let reference =
-        |plan: &Object<UpgradePlan>| Ref::new("upgrade.cattle.io/v1", "Plan", plan.meta.ns(), &plan.meta.name);
     let Some(plan) = plans.first() else {
         let text =
             format!("no Plan selects node {name}, as far as the input shows: played with the defaults of spec.drain");
@@ -105,7 +94,7 @@ pub fn finding(snapshot: &Snapshot, options: &DrainOptions, node: &Node) -> Opti
     if plan.spec.drain.is_none() {
         let text = format!(
             "Plan {} selects node {name} and has no spec.drain: it evicts no pod; played as if it had",
-            path(plan)
+            plan.meta.path()
         );
         return Some(Finding::new(Code::NotJudged, text).about([reference(plan)]).severity(Severity::Warning));
     }
@@ -116,16 +105,19 @@ pub fn finding(snapshot: &Snapshot, options: &DrainOptions, node: &Node) -> Opti
     let other = options.held.as_ref().map(|held| held.by.path()).unwrap_or_default();
     let text = format!(
         "node {name} is upgraded by Plan {}, and played with the drain options of {other}: plan the nodes of each Plan by themselves",
-        path(plan)
+        plan.meta.path()
     );
     Some(Finding::new(Code::NotJudged, text).about([reference(plan)]).severity(Severity::Warning))
 }
 
-/// The names of nodes on which a Plan is being applied now.
+fn reference(plan: &Object<UpgradePlan>) -> Ref {
+    Ref::new("upgrade.cattle.io/v1", "Plan", plan.meta.ns(), &plan.meta.name)
+}
+
+/// The Plan that is being applied to a node now, where it drains.
 pub fn applying(snapshot: &Snapshot, node: &Str) -> Option<Ref> {
     let plan = snapshot.upgrade_plans.iter().find(|p| p.status.applying.iter().any(|n| **n == **node))?;
-    plan.spec.drain.as_ref()?;
-    Some(Ref::new("upgrade.cattle.io/v1", "Plan", plan.meta.ns(), &plan.meta.name))
+    plan.spec.drain.is_some().then(|| reference(plan))
 }
 
 #[cfg(test)]

@@ -98,6 +98,11 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// What stands between a lead, which ends in a quote, and the next quote: `web` of `secret "web" not found`.
+pub fn quoted<'w>(words: &'w str, lead: &str) -> Option<&'w str> {
+    Some(words.split_once(lead)?.1.split_once('"')?.0)
+}
+
 /// Some names: all of up to four, else three and how many more.
 pub fn some<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     crate::lists::some(names, 3)

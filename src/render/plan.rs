@@ -65,7 +65,7 @@ fn timeline(plan: &DrainPlan, screen: &Screen) -> String {
     let mut out = format!("\n{}\n", wrap(&safe(&timeline.summary()), width, 0));
     let mut table = Table::new(vec!["BEGINS", "ENDS", "LANE", "NODE", "VERDICT", "AFTER", "WAITS FOR"]).indented(2);
     let most = if screen.wide() { usize::MAX } else { digest::TABLE };
-    for turn in timeline.nodes.iter().take(most) {
+    for turn in timeline.turns.iter().take(most) {
         let begins = if turn.reached { duration_words(turn.begins) } else { "not begun".to_owned() };
         let ends = match turn.ends {
             _ if !turn.reached => "-".to_owned(),
@@ -76,7 +76,7 @@ fn timeline(plan: &DrainPlan, screen: &Screen) -> String {
             begins.into(),
             ends.into(),
             turn.lane.to_string().into(),
-            (&*turn.name).into(),
+            (&*turn.node).into(),
             Cell::verdict(turn.verdict.as_str()),
             turn.after.as_deref().unwrap_or("-").into(),
             if turn.waits_for.is_empty() { "-".to_owned() } else { turn.waits_for.join(",") }.into(),
@@ -84,8 +84,8 @@ fn timeline(plan: &DrainPlan, screen: &Screen) -> String {
     }
     out.push_str(&table.render(screen));
     let mut line = |text: &str| out.push_str(&format!("  {}\n", wrap(&safe(text), width, 2)));
-    if timeline.nodes.len() > most {
-        line(&format!("and {}: -o wide", count(timeline.nodes.len() - most, "more node")));
+    if timeline.turns.len() > most {
+        line(&format!("and {}: -o wide", count(timeline.turns.len() - most, "more node")));
     }
     if timeline.longest_chain.len() > 1 {
         line(&format!(

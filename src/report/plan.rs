@@ -4,10 +4,10 @@ use super::digest::Told;
 use crate::drain::note::{Drainability, Note};
 use crate::drain::options::After;
 use crate::drain::outcome::{Action, Outcome, PodPlan, Replacement, Verdict};
-use crate::drain::timeline::{NodeTurn, Timeline};
+use crate::drain::timeline::Timeline;
 use crate::drain::{NodePlan, Plan};
 use crate::finding::{Code, Finding, Severity};
-use crate::lists::some;
+use crate::lists::{count, some};
 use crate::snapshot::Str;
 use crate::snapshot::age::duration_words;
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ pub struct DrainPlan {
     pub each_alone: bool,
     /// When each node is drained; absent where several drains at a time were not asked for (`--parallel`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeline: Option<TimelineReport>,
+    pub timeline: Option<Timeline>,
     /// Who drains, and how; absent where that was not asked (`--by`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor: Option<ActorReport>,
@@ -48,48 +48,6 @@ pub struct ActorReport {
     /// What people call it.
     #[serde(skip)]
     pub title: &'static str,
-}
-
-/// Drains of several nodes over time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TimelineReport {
-    /// So many drains are under way at the same time.
-    pub parallel: usize,
-    /// So many nodes, like those that are drained, were added before.
-    pub surge: usize,
-    /// Each drain, by when it begins.
-    pub nodes: Vec<TurnReport>,
-    /// Seconds until all nodes are drained; `null` where it does not come to that.
-    pub seconds: Option<i64>,
-    /// The drains that follow each other the longest, and so decide how long the whole takes.
-    pub longest_chain: Vec<Str>,
-    /// The nodes that stop it: their drains never end, or are given up by an actor that then goes on with no other node.
-    pub stopped_by: Vec<Str>,
-    /// What the times rest on.
-    pub basis: String,
-}
-
-/// The drain of a node among others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnReport {
-    /// The node.
-    pub name: Str,
-    /// How its drain ends.
-    pub verdict: Verdict,
-    /// Which of the drains under way at the same time it is, from 1.
-    pub lane: usize,
-    /// Seconds from the beginning of the first drain to that of this one.
-    pub begins: i64,
-    /// The same to its end; `null` where it never ends.
-    pub ends: Option<i64>,
-    /// The node whose drain has to end first; `null` for those that begin at once.
-    pub after: Option<Str>,
-    /// `namespace/name` of the budgets that refuse an eviction at first.
-    pub waits_for: Vec<Str>,
-    /// Whether it begins: `false` where earlier drains stop the upgrade, and it is judged as if somebody saw to them.
-    pub reached: bool,
 }
 
 /// A node.
@@ -192,7 +150,7 @@ impl DrainPlan {
                 After::Gone => "gone",
             },
             each_alone,
-            timeline: plan.timeline.as_ref().map(TimelineReport::from),
+            timeline: plan.timeline.clone(),
             actor: plan.actor.as_ref().map(|a| ActorReport {
                 name: a.actor.as_str(),
                 settings: a.settings.iter().cloned().collect(),
@@ -388,44 +346,15 @@ fn why(p: &PodPlan) -> Option<String> {
     telling.map(|note| note.text.clone())
 }
 
-impl From<&Timeline> for TimelineReport {
-    fn from(t: &Timeline) -> Self {
-        let turn = |t: &NodeTurn| TurnReport {
-            name: t.node.clone(),
-            verdict: t.verdict,
-            lane: t.lane,
-            begins: t.begins,
-            ends: t.ends,
-            after: t.after.clone(),
-            waits_for: t.waits_for.clone(),
-            reached: t.reached,
-        };
-        Self {
-            parallel: t.parallel,
-            surge: t.surge,
-            nodes: t.turns.iter().map(turn).collect(),
-            seconds: t.seconds,
-            longest_chain: t.longest_chain.clone(),
-            stopped_by: t.stopped_by.clone(),
-            basis: t.basis.clone(),
-        }
-    }
-}
-
-impl TimelineReport {
+impl Timeline {
     /// The whole in a sentence: when it is over, or what stops it.
     pub fn summary(&self) -> String {
-        let at_a_time = if self.parallel == 1 {
-            "1 node at a time".to_owned()
-        } else {
-            format!("{} nodes at a time", self.parallel)
-        };
+        let at_a_time = format!("{} at a time", count(self.parallel, "node"));
         let surge = match self.surge {
             0 => String::new(),
-            1 => ", with 1 node added before".to_owned(),
-            n => format!(", with {n} nodes added before"),
+            n => format!(", with {} added before", count(n, "node")),
         };
-        let left = self.nodes.iter().filter(|n| !n.reached).count();
+        let left = self.turns.iter().filter(|n| !n.reached).count();
         let left = match left {
             0 => String::new(),
             1 => "; 1 node is not begun".to_owned(),

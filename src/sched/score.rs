@@ -8,6 +8,7 @@ use super::node::{NodeId, NodeInfo};
 use super::resources::Request;
 use super::state::State;
 use crate::snapshot::Str;
+use crate::snapshot::node::HOSTNAME;
 use crate::snapshot::pod::{Pod, TopologySpread};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -23,7 +24,6 @@ const LEAST_MEMORY: i64 = 200 << 20;
 /// Balance is judged by what the pod changes in it since this minor version.
 const BALANCE_BY_CHANGE_SINCE: u32 = 35;
 
-const HOSTNAME: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// The node that suits best of those that take the pod; of equals the first.

@@ -10,6 +10,9 @@ use crate::wire::node as wire;
 use crate::wire::time::Time;
 use jiff::Timestamp;
 
+/// The label that a node has for itself alone.
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
+
 /// A node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {

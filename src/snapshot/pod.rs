@@ -510,7 +510,12 @@ impl Pod {
 
     /// Whether it belongs to its node: a static pod's mirror, or one of a DaemonSet.
     pub fn is_of_node(&self) -> bool {
-        self.is_mirror() || self.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet")
+        self.is_mirror() || self.is_of("DaemonSet")
+    }
+
+    /// Whether its controller is of a kind, of whatever group.
+    pub fn is_of(&self, kind: &str) -> bool {
+        self.meta.controller.as_ref().is_some_and(|o| &*o.kind == kind)
     }
 
     /// Whether it is the mirror of a static pod. Mirrors kubectl's and the kubelet's check of the annotation.

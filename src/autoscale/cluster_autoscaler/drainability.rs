@@ -38,8 +38,7 @@ pub fn is_seen(pod: &Pod, settings: &Settings) -> bool {
 
 /// Whether a pod counts as one of a DaemonSet. Mirrors `IsDaemonSetPod`.
 pub fn is_daemon(pod: &Pod) -> bool {
-    let of_set = pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet");
-    of_set || pod.meta.annotations.get(DAEMON_SET_POD).is_some_and(|v| &**v == "true")
+    pod.is_of("DaemonSet") || pod.meta.annotations.get(DAEMON_SET_POD).is_some_and(|v| &**v == "true")
 }
 
 /// Whether a pod should have been gone long ago. Mirrors `IsPodLongTerminating`.

@@ -18,5 +18,6 @@ mod words;
 
 pub use fate::{Blocks, Fate, Keeps};
 pub use groups::Groups;
+pub use place::TO_BE_DELETED;
 pub use scale_down::ScaleDown;
 pub use settings::Settings;

@@ -72,7 +72,7 @@ fn host(at: usize, machine: &Machine, daemons: &[Daemon], state: &State, provide
     let coming = daemons.iter().filter(|d| d.comes_to_node(&labels, &taints, provider));
     let mut to_come = together(coming.map(|d| &d.requests));
     let slots = || machine.node.iter().flat_map(|n| &n.pods);
-    let there = slots().filter(|s| s.info.pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet"));
+    let there = slots().filter(|s| s.info.pod.is_of("DaemonSet"));
     let there: Vec<Sums> = there.map(|s| asked(&s.info.pod, state.minor())).collect();
     to_come.take_all(&together(there.iter()));
     let to_come: Sums = to_come.iter().map(|(n, q)| (n.clone(), q.max(Quantity::ZERO))).collect();

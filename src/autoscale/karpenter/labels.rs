@@ -18,8 +18,7 @@ pub const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
 pub const ARCH: &str = "kubernetes.io/arch";
 /// The operating system.
 pub const OS: &str = "kubernetes.io/os";
-/// The node's name as its kubelet has it.
-pub const HOSTNAME: &str = "kubernetes.io/hostname";
+pub use crate::snapshot::node::HOSTNAME;
 
 /// Labels that every provider's instance types may set, so that a pool need not name them.
 const WELL_KNOWN: [&str; 8] =

@@ -10,6 +10,7 @@ use crate::drain::options::{After, DrainOptions};
 use crate::drain::outcome::Outcome;
 use crate::drain::rules::Rules;
 use crate::drain::simulation::Simulation;
+use crate::drain::simulation::drain::Attempt;
 use crate::drain::simulation::snapshot::synced;
 use crate::drain::tracker::{BudgetId, Budgets, Sync};
 use crate::sched::State;
@@ -116,18 +117,13 @@ impl<'a> Trials<'a> {
         let lists: Vec<(Str, &[NodePod])> = nodes.iter().cloned().zip(pods.iter().map(|p| &p[..])).collect();
         let mut sim = Simulation::new(&context);
         let runs = nodes::as_asked(&rules, &mut sim, &lists, self.after);
-        let all = pods.iter().zip(&runs).flat_map(|(pods, run)| {
-            run.attempts.iter().filter_map(|a| {
-                pods.get(a.at).map(|p| {
-                    (p.pod.meta.path(), {
-                        // A pod that is forced is not helped.
-                        let forced = a.forced_at.is_some();
-                        if forced { Outcome::Stays } else { explain::outcome(&context, p, a) }
-                    })
-                })
-            })
-        });
-        Some(all.collect())
+        let outcome = |p: &NodePod, a: &Attempt| match a.forced_at {
+            // A pod that is forced is not helped.
+            Some(_) => Outcome::Stays,
+            None => explain::outcome(&context, p, a),
+        };
+        let attempts = pods.iter().zip(&runs).flat_map(|(pods, run)| run.attempts.iter().map(move |a| (pods, a)));
+        Some(attempts.filter_map(|(pods, a)| pods.get(a.at).map(|p| (p.pod.meta.path(), outcome(p, a)))).collect())
     }
 }
 

@@ -17,7 +17,7 @@ use super::outcome::{Action, Outcome, PodPlan, Replacement};
 use super::refusal::Refusal;
 use super::rules::is_hidden;
 use super::simulation::Simulation;
-use super::simulation::drain::{Attempt, End, NodeRun, is_of_job};
+use super::simulation::drain::{Attempt, End, NodeRun};
 use crate::finding::{Code, Severity};
 use crate::snapshot::{Kind, Str};
 
@@ -108,7 +108,7 @@ pub fn outcome(context: &DrainContext<'_>, p: &NodePod, a: &Attempt) -> Outcome 
     match (a.step, a.end) {
         (None, _) if matches!(a.refusal, Some(Refusal::NotJudged(_))) || a.open().is_some() => Outcome::Unknown,
         (Some(_), _) if a.forced_at.is_some() => Outcome::Waits,
-        (None, _) if matches!(a.refusal, Some(Refusal::Held(_))) && is_of_job(&p.pod) => Outcome::Waits,
+        (None, _) if matches!(a.refusal, Some(Refusal::Held(_))) && p.pod.is_of("Job") => Outcome::Waits,
         (None, _) | (Some(_), End::Never | End::Outlasts) => Outcome::Stays,
         _ if p.drainability == Drainability::Unknown => Outcome::Unknown,
         // What is waited for is a new pod, which a quota that may not be read may refuse, or a policy.

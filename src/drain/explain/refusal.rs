@@ -14,7 +14,7 @@ use crate::drain::operators::Answer;
 use crate::drain::options::Flag;
 use crate::drain::refusal::Refusal;
 use crate::drain::simulation::Simulation;
-use crate::drain::simulation::drain::{Attempt, is_of_job};
+use crate::drain::simulation::drain::Attempt;
 use crate::drain::tracker::BudgetId;
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::shell::Kubectl;
@@ -47,7 +47,7 @@ pub fn notes(context: &DrainContext<'_>, sim: &Simulation<'_>, p: &NodePod, a: &
                 (context.drainer.holds)(&context.view, &p.pod, context.snapshot.now).and_then(|hold| hold.until);
             let waits = match until {
                 Some(until) => format!("is waited for until {until} ({by})"),
-                None if is_of_job(&p.pod) => format!("is waited for until its Job's work is done ({by})"),
+                None if p.pod.is_of("Job") => format!("is waited for until its Job's work is done ({by})"),
                 None => format!("is waited for until it ends by itself ({by})"),
             };
             let note = Note::new(code, format!("{} does not evict it: it {waits}", context.drainer.name));
@@ -172,7 +172,7 @@ fn with_budget(context: &DrainContext<'_>, id: BudgetId, notes: impl FnOnce(&str
 fn until_done(context: &DrainContext<'_>, p: &NodePod) -> Option<String> {
     let pod = &p.pod;
     let stuck = || why_not_ready(context.snapshot, pod).is_some_and(|why| why.prospect == Prospect::Stuck);
-    let ends = is_of_job(pod) || matches!(&*pod.spec.restart_policy, "Never" | "OnFailure");
+    let ends = pod.is_of("Job") || matches!(&*pod.spec.restart_policy, "Never" | "OnFailure");
     let owner = pod.meta.controller.as_ref();
     // What a virtual machine runs has no end of its own.
     if !ends

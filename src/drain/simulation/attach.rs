@@ -15,7 +15,7 @@ impl Simulation<'_> {
             Some(known) => known.node().filter(|_| holds(known)).cloned(),
             None => pod.node.clone(),
         };
-        for (key, users) in self.context.single_attach().of(&sim.pod) {
+        for (key, users) in self.context.single_attach(&sim.pod) {
             let here = users.iter().filter(|p| !Arc::ptr_eq(p, &sim.pod)).map(|p| (p, node_of(p)));
             let new = self.claim_users.get(key).into_iter().flatten().filter(|other| **other != id);
             let new =
@@ -34,7 +34,7 @@ impl Simulation<'_> {
     /// The pod uses its volumes now.
     pub(super) fn uses_volumes(&mut self, id: PodId) {
         let Some(pod) = self.pods.get(id).map(|p| p.pod.clone()) else { return };
-        for (key, _) in self.context.single_attach().of(&pod) {
+        for (key, _) in self.context.single_attach(&pod) {
             self.claim_users.entry(key.clone()).or_default().push(id);
         }
     }

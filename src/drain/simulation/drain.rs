@@ -4,7 +4,6 @@ use super::Simulation;
 pub use super::attempt::{Attempt, End, NodeRun};
 use super::pods::SimPod;
 use super::run::Run;
-pub use super::run::is_of_job;
 use super::scheduler::NODE_STARTUP;
 use crate::drain::drainer::Cordons;
 use crate::drain::node_pod::NodePod;
@@ -61,10 +60,11 @@ impl<'c> Simulation<'c> {
             }
             let mut ended = false;
             for (turn, freed) in turns.iter_mut().zip(&mut freed_by) {
-                if let Some((at, run)) = turn.as_mut().and_then(|turn| turn.go(self, pace)) {
+                if let Some(over) = turn.take_if(|turn| turn.go(self, pace))
+                    && let TurnStage::Ended(run, ..) = over.stage
+                {
                     *freed = Some(run.node.clone());
-                    done.push((at, run));
-                    *turn = None;
+                    done.push((over.at, *run));
                     ended = true;
                 }
             }
@@ -109,11 +109,11 @@ enum TurnStage {
 }
 
 impl Turn {
-    /// Does what can be done now; the drain, once the turn is over.
-    fn go(&mut self, sim: &mut Simulation<'_>, pace: &Pace<'_>) -> Option<(usize, NodeRun)> {
+    /// Does what can be done now. Whether the turn is over.
+    fn go(&mut self, sim: &mut Simulation<'_>, pace: &Pace<'_>) -> bool {
         if let TurnStage::Draining(run) = &mut self.stage {
             if !run.go(sim) {
-                return None;
+                return false;
             }
             let run = run.end(sim, self.lane, self.after.take());
             let drained = !run.attempts.iter().any(Attempt::stays);
@@ -132,9 +132,9 @@ impl Turn {
                 if *back {
                     sim.uncordon(&run.node);
                 }
-                Some((self.at, (**run).clone()))
+                true
             }
-            _ => None,
+            _ => false,
         }
     }
 

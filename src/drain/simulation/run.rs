@@ -296,7 +296,7 @@ impl Run {
 
     /// Whether a pod is waited for that ends by itself, though nobody knows when.
     fn ends_by_itself(&self, a: &Attempt) -> bool {
-        matches!(a.refusal, Some(Refusal::Held(_))) && self.pods.get(a.at).is_some_and(|p| is_of_job(&p.pod))
+        matches!(a.refusal, Some(Refusal::Held(_))) && self.pods.get(a.at).is_some_and(|p| p.pod.is_of("Job"))
     }
 
     /// Whether all that is left of a wave was deleted at the deadline.
@@ -526,11 +526,6 @@ fn operator_answers(sim: &mut Simulation<'_>, p: &NodePod, tried: PodId, id: Bud
 fn at_least(sim: &Simulation<'_>, there: &SimPod) -> i64 {
     let known = !is_idle(there) && !there.pod.is_terminating();
     if known { pre_stop(&there.pod).min(sim.context.drainer.grace_of(&there.pod)) } else { 0 }
-}
-
-/// Whether a pod is a Job's: it ends once its work is done.
-pub fn is_of_job(pod: &Pod) -> bool {
-    pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "Job")
 }
 
 #[derive(Default)]

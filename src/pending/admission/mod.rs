@@ -8,6 +8,7 @@ mod said;
 pub(super) mod webhook;
 
 use super::context::Context;
+use super::facts::quoted;
 use crate::finding::{Code, Finding, Ref};
 use crate::quota::{Refusal, Usage, Why};
 use crate::snapshot::age::age;
@@ -72,8 +73,7 @@ fn finding(said: &said::Said, ago: &str, workload: &Arc<Workload>, cx: &Context<
         Code::PodSecurity => pod_security::finding(words, ago, workload, cx),
         Code::AdmissionWebhook => webhook::finding(words, ago, workload, cx),
         Code::ControllerForbidden => {
-            let user = words.split_once("User \"").and_then(|(_, after)| after.split_once('"')).map(|(user, _)| user);
-            let user = user.map(|u| u.rsplit(':').next().unwrap_or(u));
+            let user = quoted(words, "User \"").map(|u| u.rsplit(':').next().unwrap_or(u));
             let who = user.map_or_else(|| "the controller".to_owned(), |u| format!("the controller {u}"));
             new(format!("{who} is not allowed to create the pods (RBAC){ago}: {words}"))
         }

@@ -4,6 +4,7 @@ use crate::cure::Remedy;
 use crate::finding::{Code, Finding};
 use crate::lists::some;
 use crate::pending::context::Context;
+use crate::pending::facts::quoted;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub fn of(finding: &Finding, workload: &Arc<Workload>, pod: Option<&Pod>, cx: &C
     let one = match finding.code {
         Code::ServiceAccount => {
             let named = pod.and_then(|p| p.spec.service_account.as_deref());
-            let Some(account) = named.or_else(|| named_account(words)) else { return Vec::new() };
+            let Some(account) = named.or_else(|| quoted(words, "serviceaccount \"")) else { return Vec::new() };
             let there = cx.snapshot.service_accounts.in_namespace(ns).iter().map(|a| a.meta.name.to_string());
             let text = format!(
                 "create ServiceAccount {ns}/{account}, with the rights that the pods need, or name another in the template of \
@@ -74,12 +75,6 @@ pub fn of(finding: &Finding, workload: &Arc<Workload>, pod: Option<&Pod>, cx: &C
         _ => return Vec::new(),
     };
     vec![one]
-}
-
-/// The account in `serviceaccount "x" not found`.
-fn named_account(words: &str) -> Option<&str> {
-    let (_, after) = words.split_once("serviceaccount \"")?;
-    Some(after.split_once('"')?.0)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::finding::{Code, Finding, Ref};
 use crate::lists::some;
 use crate::pending::components::Component;
 use crate::pending::context::Context;
+use crate::pending::facts::quoted;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::workload::Workload;
 use crate::snapshot::{Kind, Snapshot};
@@ -26,8 +27,7 @@ pub(super) fn finding(words: &str, ago: &str, workload: &Arc<Workload>, cx: &Con
 
 /// The webhook that a message names.
 pub(crate) fn name_in(words: &str) -> Option<&str> {
-    let (_, after) = words.split_once("webhook \"")?;
-    after.split_once('"').map(|(name, _)| name)
+    quoted(words, "webhook \"")
 }
 
 /// Who serves a webhook.

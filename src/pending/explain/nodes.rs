@@ -1,6 +1,7 @@
 //! The node side: cordons, taints, selectors, names, ports.
 
 use super::{startup_taints, template};
+use crate::autoscale::cluster_autoscaler::TO_BE_DELETED;
 use crate::cure::{Change, Cure, Remedy};
 use crate::finding::{Code, Finding, Ref, Severity};
 use crate::pending::facts::{Facts, count, some, some_nodes};
@@ -182,7 +183,7 @@ fn meaning(key: &str) -> Option<&'static str> {
         "node.cloudprovider.kubernetes.io/uninitialized" => "until the cloud controller manager has initialised it",
         "node.cloudprovider.kubernetes.io/shutdown" => "as the cloud has shut it down",
         key if CONTROL_PLANE.contains(&key) => "as it runs the control plane",
-        "ToBeDeletedByClusterAutoscaler" => "as the cluster autoscaler is removing it",
+        TO_BE_DELETED => "as the cluster autoscaler is removing it",
         "karpenter.sh/disrupted" | "karpenter.sh/disruption" => "as Karpenter is removing it",
         _ => return None,
     })
@@ -246,7 +247,7 @@ fn affinity(f: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let pod = f.pod();
-    let by_daemon = pod.meta.controller.as_ref().is_some_and(|o| &*o.kind == "DaemonSet");
+    let by_daemon = pod.is_of("DaemonSet");
     if let (Some(words), true) = (&pod.spec.node_affinity, f.diagnosis.left_out.is_some()) {
         let whose = if by_daemon { "a DaemonSet's pod for" } else { "bound by name to" };
         let message = format!(

@@ -8,6 +8,7 @@ use crate::sched::kin::Kin;
 use crate::sched::node::NodeInfo;
 use crate::sched::resources::{Of, requests};
 use crate::sched::{NodeId, State};
+use crate::snapshot::node::HOSTNAME;
 use crate::snapshot::node::Node;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::quantity::Quantity;
@@ -42,7 +43,6 @@ const TRIED: usize = 1000;
 const TYPES: usize = 3;
 /// Nodes are told apart by this many types at most.
 const KNOWN: usize = 50;
-const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// What is short after all turns; `None` where every pod of the queue gets a node.
 pub fn shortfall(queue: &Queue) -> Option<Shortfall> {

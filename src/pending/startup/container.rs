@@ -2,8 +2,9 @@
 //! `pkg/kubelet/kuberuntime/kuberuntime_container.go`, `makeEnvironmentVariables` of `pkg/kubelet/kubelet_pods.go`,
 //! `verifyRunAsNonRoot` of `security_context.go`, and the words of runc and containerd.
 
-use super::words::{Known, has, place, quoted};
+use super::words::{Known, has, place};
 use crate::pending::context::Context;
+use crate::pending::facts::quoted;
 use crate::snapshot::pod::Pod;
 
 /// What the words mean; `None` where they are not known.

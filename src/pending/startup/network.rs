@@ -4,6 +4,7 @@
 use super::words::{Known, has};
 use crate::pending::components::Component;
 use crate::pending::context::Context;
+use crate::pending::facts::quoted;
 use crate::snapshot::pod::Pod;
 
 /// What the words mean; `None` where they are not known.
@@ -81,7 +82,7 @@ fn used_up(said: &str, words: &str, node: &str) -> Known {
 
 /// A network plugin fails, or is not there.
 fn plugin(said: &str, words: &str, node: &str, cx: &Context<'_>) -> Option<Known> {
-    let named = said.split_once("plugin type=\"").and_then(|(_, after)| after.split_once('"')).map(|(name, _)| name);
+    let named = quoted(said, "plugin type=\"");
     if named.is_none() && !has(words, &["cni", "network plugin", "networkpluginnotready", "setup network"]) {
         return None;
     }

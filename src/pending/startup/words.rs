@@ -45,12 +45,6 @@ pub(super) fn has(words: &str, parts: &[&str]) -> bool {
     parts.iter().any(|p| words.contains(p))
 }
 
-/// What stands in the first quotes after a lead.
-pub(super) fn quoted<'w>(words: &'w str, lead: &str) -> Option<&'w str> {
-    let (_, after) = words.split_once(lead)?;
-    Some(after.split_once('"')?.0)
-}
-
 /// Where the pod's spec is changed: `the template of Deployment shop/web (Helm release web resets it …)`, or the pod.
 pub(super) fn place(pod: &Pod, cx: &Context<'_>) -> String {
     match cx.snapshot.top_controller_of(&pod.meta) {

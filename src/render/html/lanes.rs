@@ -1,8 +1,8 @@
 //! The picture of several drains over time: a line for each that can be under way at the same time, on it a bar for each
 //! node from the beginning of its drain to the end. It is drawn twice, for narrow and for wide screens.
 
+use crate::drain::timeline::{NodeTurn, Timeline};
 use crate::lists::count;
-use crate::report::plan::{TimelineReport, TurnReport};
 use crate::snapshot::age::duration_words;
 use maud::{Markup, html};
 
@@ -18,8 +18,8 @@ const LEAST: usize = 6;
 const LETTER: usize = 8;
 
 /// Both pictures; none where nothing is drained.
-pub fn lanes(timeline: &TimelineReport) -> Markup {
-    if timeline.nodes.is_empty() {
+pub fn lanes(timeline: &Timeline) -> Markup {
+    if timeline.turns.is_empty() {
         return html! {};
     }
     html! {
@@ -36,16 +36,16 @@ pub fn lanes(timeline: &TimelineReport) -> Markup {
 }
 
 /// When the picture ends, in seconds: what never ends is drawn a little further than all that does.
-fn end(timeline: &TimelineReport) -> i64 {
+fn end(timeline: &Timeline) -> i64 {
     let last =
-        timeline.nodes.iter().filter(|t| t.reached).map(|t| t.ends.unwrap_or(t.begins)).max().unwrap_or_default();
-    let endless = timeline.nodes.iter().any(|t| t.reached && t.ends.is_none());
+        timeline.turns.iter().filter(|t| t.reached).map(|t| t.ends.unwrap_or(t.begins)).max().unwrap_or_default();
+    let endless = timeline.turns.iter().any(|t| t.reached && t.ends.is_none());
     (if endless { last + last / 5 + 10 } else { last }).max(1)
 }
 
-fn drawing(timeline: &TimelineReport, width: usize, class: &str) -> Markup {
+fn drawing(timeline: &Timeline, width: usize, class: &str) -> Markup {
     let end = end(timeline);
-    let lanes = timeline.parallel.min(timeline.nodes.iter().map(|t| t.lane).max().unwrap_or(1));
+    let lanes = timeline.parallel.min(timeline.turns.iter().map(|t| t.lane).max().unwrap_or(1));
     let drawn = lanes.min(DRAWN);
     let room = width - MARGIN.0 - 4;
     let at = |seconds: i64| {
@@ -57,7 +57,7 @@ fn drawing(timeline: &TimelineReport, width: usize, class: &str) -> Markup {
         svg class=(class) role="img" aria-label=(in_words(timeline)) viewBox={ "0 0 " (width) " " (bottom + MARGIN.1) } {
             @for lane in 1..=drawn {
                 text.note x="2" y=(lane * HEIGHT - HEIGHT / 2 + 5) { "lane " (lane) }
-                @for turn in timeline.nodes.iter().filter(|t| t.reached && t.lane == lane) {
+                @for turn in timeline.turns.iter().filter(|t| t.reached && t.lane == lane) {
                     (bar(turn, at(turn.begins), at(turn.ends.unwrap_or(end)), (lane - 1) * HEIGHT + (HEIGHT - BAR) / 2))
                 }
             }
@@ -69,13 +69,13 @@ fn drawing(timeline: &TimelineReport, width: usize, class: &str) -> Markup {
     }
 }
 
-fn bar(turn: &TurnReport, from: usize, to: usize, top: usize) -> Markup {
+fn bar(turn: &NodeTurn, from: usize, to: usize, top: usize) -> Markup {
     let width = to.saturating_sub(from).max(LEAST);
     let letters = width.saturating_sub(12) / LETTER;
-    let name: String = if turn.name.chars().count() <= letters {
-        turn.name.to_string()
+    let name: String = if turn.node.chars().count() <= letters {
+        turn.node.to_string()
     } else {
-        turn.name.chars().take(letters).collect()
+        turn.node.chars().take(letters).collect()
     };
     let end = from + width;
     html! {
@@ -89,7 +89,7 @@ fn bar(turn: &TurnReport, from: usize, to: usize, top: usize) -> Markup {
 }
 
 /// The picture for those who do not see it: a summary.
-fn in_words(timeline: &TimelineReport) -> String {
-    let begun = timeline.nodes.iter().filter(|t| t.reached).count();
+fn in_words(timeline: &Timeline) -> String {
+    let begun = timeline.turns.iter().filter(|t| t.reached).count();
     format!("{} {} begun.", timeline.summary(), count(begun, "drain"))
 }
